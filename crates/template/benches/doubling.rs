@@ -1,12 +1,11 @@
-//! Whether any input makes a format take more than its length's worth of time:
-//! hostile shapes of 256 and of 512 KiB, compiled and (if they compile) rendered, and read for an
-//! editor.
+//! Checks that the time of every format is linear in the length of its input. Each hostile shape is
+//! compiled, rendered if it compiles, and tokenized as for an editor, at 256 KiB and at 512 KiB.
 //!
 //!     cargo bench -p quillet-template --bench doubling [-- FORMAT…]
 //!
-//! Each line is `format TAB shape TAB milliseconds TAB milliseconds of twice
-//! as much TAB ratio`: 2 is linear, 4 is quadratic. What takes more than three
-//! times as long, and long enough to be sure, is marked.
+//! Each line is `format TAB shape TAB milliseconds TAB milliseconds at twice the length TAB ratio`.
+//! A ratio of 2 is linear, 4 is quadratic. A ratio above 3 is marked if the time is long enough to
+//! be reliable.
 
 #[expect(dead_code, reason = "only the clock is needed here")]
 mod measure;
@@ -22,13 +21,13 @@ use quillet_template::{
 
 const SIZE: usize = 256 << 10;
 
-/// What the formats with braces share; `#` stands for a number that counts up.
+/// Shapes for all formats with braces. A counter replaces each `#`.
 const BRACES: &[&str] = &[
     "{", "}", "{{", "}}", "{{{", "{{!", "{{'", "{{\"", "{{ x }}", "{{x#}}", "{{x.y#}}", "x", " ",
     "\n", "\\", "{{ ", "{{x",
 ];
 
-/// What each language has of its own; a prefix before `…` stands once.
+/// Shapes for single formats. The part before `…` is written once and not repeated.
 const OWN: &[(&[&str], &[&str])] = &[
     (
         &["go"],
@@ -191,7 +190,7 @@ const OWN: &[(&[&str], &[&str])] = &[
     ),
 ];
 
-/// What says where messages begin, in `go`.
+/// Message syntaxes to test with `go`.
 const MESSAGES: &[(MessageSyntax, &str)] = &[
     (MessageSyntax::RoleLines, "user:\n{{.x#}}\n"),
     (MessageSyntax::RoleLines, "user[name=\"a\"]:\n"),
@@ -254,7 +253,7 @@ fn line(name: &str, shape: &str, work: &dyn Fn(&str)) {
     );
 }
 
-/// A shape, repeated up to a length.
+/// Repeats a shape up to a length.
 fn text(shape: &str, length: usize) -> String {
     let (once, repeated) = shape.split_once('…').unwrap_or(("", shape));
     let mut text = once.to_owned();
@@ -266,8 +265,8 @@ fn text(shape: &str, length: usize) -> String {
     text
 }
 
-/// CPU time of one turn, with everything that is built and dropped: of as many
-/// turns as the clock needs, which is coarse.
+/// Returns the CPU time of one run, including allocation and deallocation: the average of as many
+/// runs as the coarse clock needs.
 fn time(work: &dyn Fn(&str), text: &str) -> Duration {
     work(text);
     let start = measure::cpu();

@@ -1,7 +1,8 @@
 //! CPU time of every format on the prompts of `benches/formats/prompts.py`.
 //!
-//! `benches/run-formats` compares this with the formats' reference implementations. The argument is
-//! the file of prompts; each line is `format TAB prompt TAB compile TAB render`, in nanoseconds.
+//! `benches/run-formats` compares the times with those of the reference implementations. The
+//! argument is the file of prompts. Each line is `format TAB prompt TAB compile TAB render`, in
+//! nanoseconds.
 
 mod formats_prompts;
 mod measure;

@@ -1,6 +1,6 @@
-//! Allocations of every format on the prompts of `benches/formats/prompts.py`.
-//! Apart from `formats` because counting them takes time. Each line is
-//! `format TAB prompt TAB compile TAB render`.
+//! Allocations of every format on the prompts of `benches/formats/prompts.py`. Separate from
+//! `formats`, because counting allocations takes time. Each line is `format TAB prompt TAB compile
+//! TAB render`.
 
 mod formats_prompts;
 

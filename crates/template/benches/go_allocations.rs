@@ -1,6 +1,5 @@
-//! Allocations of the `go` format on four typical prompts. Apart from
-//! `go_template` because counting them takes time. Each line is
-//! `what TAB prompt TAB allocations TAB bytes`.
+//! Allocations of the `go` format on four typical prompts. Separate from `go_template`, because
+//! counting allocations takes time. Each line is `task TAB prompt TAB allocations TAB bytes`.
 
 mod prompts;
 

@@ -1,8 +1,8 @@
 //! CPU time of the `go` format on four typical prompts, and the time of ten
 //! tool calls in one template.
 //!
-//! `benches/run` compares this with real Go and prints the ratios. Each line is
-//! `what TAB prompt TAB nanoseconds`.
+//! `benches/run` compares the times with those of real Go and prints the ratios. Each line is `task
+//! TAB prompt TAB nanoseconds`.
 
 mod measure;
 mod prompts;
@@ -48,8 +48,8 @@ impl FunctionHost for Slow {
     }
 }
 
-/// Wall time of a template with so many calls that do not need each other, whose
-/// results are printed, or looked into.
+/// Returns the wall time of a template with `count` independent calls. With `read`, the template
+/// reads a field of each result instead of printing the result.
 fn calls(count: usize, read: bool) -> Duration {
     let one = |number: usize| {
         if read {

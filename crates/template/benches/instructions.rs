@@ -1,14 +1,15 @@
-//! The work of one format on one prompt, a given number of times, for a tool that counts instructions.
+//! Compiles or renders one prompt in one format a given number of times, for a tool that counts
+//! instructions.
 //!
-//! `benches/run-instructions` runs it under callgrind, twice for each piece of work, and takes the
-//! difference: a count does not move with what else the machine does, as times do.
+//! `benches/run-instructions` runs each task under callgrind with two repeat counts and takes the
+//! difference. Unlike a time, an instruction count does not depend on the load of the machine.
 
 mod formats_prompts;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(2).collect();
     let [format, prompt, work, times] = arguments.as_slice() else {
-        // Without a piece of work: what there is, a line each.
+        // Without arguments, list all formats and prompts, one pair per line.
         formats_prompts::each(|format, prompt, _, _| println!("{format}\t{prompt}"));
         return;
     };

@@ -1,5 +1,5 @@
-//! CPU time of the `jinja` format and of minijinja, on four typical prompts. Each line is
-//! `what TAB prompt TAB minijinja's nanoseconds TAB ours`. `benches/run-jinja` adds the ratios.
+//! CPU time of the `jinja` format and of minijinja on four typical prompts. Each line is `task TAB
+//! prompt TAB minijinja's nanoseconds TAB ours`. `benches/run-jinja` adds the ratios.
 
 mod jinja_prompts;
 mod measure;

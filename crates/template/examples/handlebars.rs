@@ -1,8 +1,8 @@
-//! Renders Handlebars templates. Each line of the standard input is a JSON
-//! object with `template`, `partials`, `data` and the flags `escape` and
-//! `strict`; each line of the output one with `text`, or `error`.
+//! Renders Handlebars templates. Each line of standard input is a JSON object with `template`,
+//! `partials`, `data` and the flags `escape` and `strict`. Each line of the output is an object
+//! with `text` or `error`.
 //!
-//! `scripts/differential-handlebars` compares what this gives with handlebars.js.
+//! `scripts/differential-handlebars` compares this output with that of handlebars.js.
 
 use std::io::{self, BufRead, BufWriter, Write};
 

@@ -1,5 +1,4 @@
-//! Runs the hostile templates, each in a process of its own, and holds the
-//! time and the memory that each may take.
+//! Runs each hostile template in a separate process and checks its time and memory limits.
 //!
 //! `cargo run --release -p quillet-template --example hostile`
 
@@ -11,7 +10,7 @@ use std::process::{Command, ExitCode};
 
 use hostile::{Slack, Verdict};
 
-/// What the harness itself may add to a line's time.
+/// Tolerance for the time that the harness itself takes.
 const SLACK: Slack = Slack {
     milliseconds: 200,
     megabytes: 0,

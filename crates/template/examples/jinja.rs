@@ -1,8 +1,7 @@
-//! Renders Jinja templates. Each line of the standard input is a JSON object
-//! with `template`, `preset` (`hf` or `plain`) and `data`; each line of the
-//! output one with `text`, or `error`.
+//! Renders Jinja templates. Each line of standard input is a JSON object with `template`, `preset`
+//! (`hf` or `plain`) and `data`. Each line of the output is an object with `text` or `error`.
 //!
-//! `scripts/differential-jinja` compares what this gives with Python's jinja2.
+//! `scripts/differential-jinja` compares this output with that of Python's jinja2.
 
 use std::io::{self, BufRead, BufWriter, Write};
 

@@ -1,4 +1,4 @@
-//! Runs files of conformance vectors and says what differs.
+//! Runs files of conformance vectors and reports the differences.
 //!
 //! `cargo run --release -p quillet-template --example vectors -- [--verbose] FILE…`
 
@@ -18,7 +18,8 @@ fn main() -> ExitCode {
         eprintln!("usage: vectors [--verbose] FILE…");
         return ExitCode::from(2);
     }
-    // A thread of the usual size: deep templates must not need the main one's stack.
+    // A thread with the default stack size: deep templates must not depend on the larger stack of
+    // the main thread.
     let files: Vec<String> = files.into_iter().cloned().collect();
     let run = move || run(&files, verbose);
     match std::thread::spawn(run).join() {

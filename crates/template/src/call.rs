@@ -16,10 +16,10 @@ pub struct CallArguments {
 }
 
 impl CallArguments {
-    /// Returns the arguments without the marks of message structure: a tool that knew them could
-    /// forge structure in its result.
+    /// Returns the arguments without the marks of message structure. A tool that knew the marks
+    /// could forge structure in its result.
     pub(crate) fn without_marks(self) -> Self {
-        // A tool receives the value inside a fallback.
+        // A tool receives the inner value of a fallback.
         let meant = |value: Value| strip_value(value.represented_value().clone());
         let positional = self.positional.into_iter().map(meant).collect();
         let named = if self.named.table().values().any(Value::is_fallback) {
@@ -65,9 +65,9 @@ impl CallError {
 
 /// The functions available at render time. One render uses one snapshot.
 ///
-/// An error from [`Functions::call`] ends the render. To continue after a failed call, return a
-/// fallback value made with [`Value::standing_in`]: in every format, a template finds no fields in
-/// it, and continues.
+/// An error from [`FunctionHost::call`] ends the render. To continue after a failed call, return a
+/// fallback value made with [`Value::into_fallback`]. Templates of every format can access missing
+/// fields of such a value without an error.
 ///
 /// # Examples
 ///
@@ -135,13 +135,13 @@ pub trait FunctionHost: Send + Sync {
         None
     }
 
-    /// Returns the fixed clock and random seed for a reproducible render; each is `None` to use the
-    /// real one. Called once for each.
+    /// Returns the fixed clock and random seed of a reproducible render, or `None` to use the real
+    /// ones. Called separately for the clock and for the seed.
     fn fixed(&self) -> Option<RenderSeed> {
         None
     }
 
-    /// Whether the host wants to end the render. Checked about every thousand steps of an
+    /// Whether the host wants to end the render. Checked about once per thousand steps of an
     /// evaluation.
     fn interrupted(&self) -> bool {
         false
@@ -155,7 +155,7 @@ pub trait FunctionHost: Send + Sync {
     ) -> BoxFuture<'a, Result<Value, CallError>>;
 }
 
-/// External inputs of a render other than its variables.
+/// Fixed external inputs of a render.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RenderSeed {
     /// Current time.

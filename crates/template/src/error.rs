@@ -7,11 +7,11 @@ use quillet_core::{Diagnostic, ErrorCode, LineColumn, Span};
 use crate::TemplateSource;
 use crate::limits::LimitKind;
 
-/// The error of sources that do not compile, with all diagnostics.
+/// Error of sources that do not compile, with all diagnostics.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{}", self.first())]
 pub struct CompileError {
-    /// The format's full message of the first error, such as Go's.
+    /// Full message of the first error in the words of the format's host, such as Go's.
     pub message: String,
     /// All diagnostics, ordered by location.
     pub diagnostics: Vec<Diagnostic>,
@@ -48,7 +48,7 @@ impl CompileError {
         CompileError::new(message, found.at(source.text, span))
     }
 
-    /// Combines the errors of a set of sources into one, if there are any.
+    /// Combines the diagnostics of a set of sources into one error. Returns `Ok` if there are none.
     pub(crate) fn unless_empty(diagnostics: Vec<Diagnostic>) -> Result<(), Self> {
         match diagnostics.first().map(Diagnostic::to_string) {
             None => Ok(()),
@@ -71,7 +71,7 @@ pub enum ErrorKind {
     MissingVariable,
     /// A missing function.
     UnknownFunction,
-    /// A variable contains a line that would begin a message, and must not.
+    /// A strict variable contains a line that would begin a message.
     StrictVariable,
     /// A late-bound function failed.
     CallFailed,
@@ -112,7 +112,7 @@ impl ErrorKind {
 pub struct RenderError {
     /// Kind of the failure.
     pub kind: ErrorKind,
-    /// The format's full message, such as Go's `template: NAME:LINE:COL: …`.
+    /// Full message in the words of the format's host, such as Go's `template: NAME:LINE:COL: …`.
     pub message: String,
     /// The reason without the location.
     pub reason: String,
@@ -122,7 +122,7 @@ pub struct RenderError {
     pub span: Option<Span>,
     /// Line and column.
     pub position: Option<LineColumn>,
-    /// How to fix it.
+    /// Suggested fix.
     pub help: Option<String>,
 }
 
@@ -141,8 +141,8 @@ impl RenderError {
         }
     }
 
-    /// Adds a location, unless the error has one: the name of a source, its text, and the span in
-    /// it.
+    /// Adds a location, unless the error has one. The location consists of the name of a source,
+    /// its text, and a span.
     ///
     /// # Examples
     ///
@@ -173,7 +173,7 @@ impl RenderError {
         RenderError::new(ErrorKind::Execution, reason)
     }
 
-    /// Creates the error of a limit, with its name and setting.
+    /// Creates the error for an exceeded limit, with the name of the limit and its setting.
     ///
     /// # Examples
     ///

@@ -15,7 +15,7 @@ use crate::format::semantic_kernel::SemanticKernelFormat;
 use crate::structure::{self, MessageSyntax};
 use crate::{CompileLimits, CompileOptions, CompiledTemplate, TemplateFormat, TemplateSource};
 
-/// The available formats, by name and alias. The first format with a name wins.
+/// The available formats, by name and alias. If two formats share a name, the first one wins.
 #[derive(Clone, Debug, Default)]
 pub struct TemplateFactory {
     formats: Vec<Arc<dyn TemplateFormat>>,
@@ -59,7 +59,7 @@ impl TemplateFactory {
             .with(LiquidFormat::semantic_kernel())
     }
 
-    /// Adds a format after the existing ones.
+    /// Appends a format.
     #[must_use]
     pub fn with(mut self, format: impl TemplateFormat + 'static) -> Self {
         self.formats.push(Arc::new(format));

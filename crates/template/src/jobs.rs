@@ -1,7 +1,7 @@
-//! Scheduler for the calls of one render.
+//! Scheduler of the calls of a render.
 //!
-//! Starts registered calls, at most `concurrency` at a time. Equal calls of an idempotent function
-//! run once, even across entries.
+//! The scheduler starts registered calls, with a limit of `concurrency` calls at a time. Equal
+//! calls of an idempotent function run once, even if several entries make them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,14 +20,14 @@ use crate::timer;
 
 type CallOutcome = Result<Value, CallError>;
 
-/// Number of names that an error shows from each end of a chain.
+/// Number of names that an error shows at each end of a call chain.
 const SHOWN: usize = 4;
 
 struct CallJob {
     name: Arc<str>,
     arguments: CallArguments,
     idempotent: bool,
-    /// The calls that it answers, as (entry, call).
+    /// Calls that wait for the result, as pairs of an entry and the index of a call in it.
     calls: Vec<(usize, usize)>,
     answer: Option<CallOutcome>,
 }
@@ -35,10 +35,10 @@ struct CallJob {
 pub(crate) struct Jobs<'a> {
     render: &'a Render<'a>,
     deadline: Instant,
-    /// Whether the caller polls the render, so no timer has to wake it.
+    /// Whether the caller polls the render, so that no timer is needed to wake it.
     polled: bool,
     jobs: Vec<CallJob>,
-    /// Calls before this index were started.
+    /// Index of the first job that was not started yet.
     next: usize,
     running: FuturesUnordered<BoxFuture<'a, (usize, CallOutcome)>>,
     evaluated: Instant,
@@ -57,7 +57,7 @@ impl<'a> Jobs<'a> {
         }
     }
 
-    /// Returns the current time of the clock that it waits by.
+    /// Returns the current time on the clock of this render.
     pub(crate) fn now(&self) -> Instant {
         now(self.polled)
     }
@@ -80,13 +80,13 @@ impl<'a> Jobs<'a> {
         }
     }
 
-    /// Starts all calls that were registered since the last time.
+    /// Starts all calls that were registered since the previous start.
     ///
     /// # Errors
     /// Returns an error if the limit on calls or on the length of a chain is exceeded.
     pub(crate) fn start(&mut self, entries: &mut [RenderEntry]) -> Result<(), Box<RenderError>> {
         let limits = self.render.limits;
-        // Counted over all entries: each pass enforces the limit only for its own entry.
+        // Counted over all entries, because each pass checks the limit only for its own entry.
         let total: usize = entries.iter().map(|entry| entry.calls.all.len()).sum();
         if total > limits.calls {
             return Err(RenderError::limit(LimitKind::Calls, limits.calls).into());
@@ -97,13 +97,13 @@ impl<'a> Jobs<'a> {
                 else {
                     continue;
                 };
-                // Checked at the start of a call, not at its registration, so that a call which is
-                // never started cannot fail the render.
+                // Checked when a call starts instead of when it is registered, so that a call that
+                // never starts cannot fail the render.
                 if call.depth >= limits.passes {
                     return Err(too_long(limits, &entry.calls.chain(c)));
                 }
                 let idempotent = self.render.functions.idempotent(&call.name);
-                // Linear, but the number of calls is limited (256 by default).
+                // The search is linear, but the number of calls is limited (256 by default).
                 let same = |job: &CallJob| {
                     job.idempotent && job.name == call.name && job.arguments == call.arguments
                 };
@@ -112,7 +112,7 @@ impl<'a> Jobs<'a> {
                 } else {
                     None
                 };
-                // A known job may already have an answer, which this call then gets below.
+                // A known job may have completed. In this case the call gets its result below.
                 let index = known.unwrap_or(self.jobs.len());
                 call.job = Some(index);
                 match self.jobs.get_mut(index) {
@@ -137,35 +137,35 @@ impl<'a> Jobs<'a> {
         Ok(())
     }
 
-    /// Waits until another evaluation is worthwhile: a required call completed, or all calls did.
-    /// `took` is the duration of the last evaluation.
+    /// Waits until another evaluation is worthwhile: a needed call has completed, or all calls
+    /// have. `took` is the duration of the last evaluation.
     ///
     /// # Errors
-    /// Returns an error at the time limit.
+    /// Returns an error if the time limit is exceeded.
     pub(crate) async fn wait(
         &mut self,
         entries: &mut [RenderEntry],
         took: Duration,
     ) -> Result<(), Box<RenderError>> {
-        // A rest in proportion to the last evaluation: results that arrive one by one must not
-        // evaluate a large template each time.
+        // The delay is proportional to the last evaluation. Without it, results that arrive one by
+        // one would each evaluate a large template.
         let not_before = self.evaluated + self.rest(took);
         let mut wanted = entries.iter().any(RenderEntry::is_wanted);
-        // A format that suspends without a pending call would make the loop spin forever.
+        // Without this check, a format that suspends without a pending call would loop forever.
         if self.next == self.jobs.len() && self.running.is_empty() && !wanted {
             let reason = "the template is suspended without a pending call";
             return Err(RenderError::new(ErrorKind::Execution, reason).into());
         }
         loop {
-            // Refilled after every completed call, to keep `concurrency` calls running.
+            // New calls start after every completed one, so that `concurrency` calls keep running.
             self.fill();
             if self.running.is_empty() {
                 break;
             }
             let now = self.now();
             let ended = if wanted && now >= not_before {
-                // The rest is over and a result is needed: collect only what has completed already,
-                // without waiting.
+                // The delay is over and a result is needed, so only calls that have already
+                // completed are collected.
                 match self.running.next().now_or_never() {
                     Some(ended) => ended,
                     None => break,
@@ -178,7 +178,7 @@ impl<'a> Jobs<'a> {
                 };
                 match self.next_until(until).await {
                     Some(ended) => ended,
-                    // The rest ended before another call completed, so evaluate now.
+                    // The delay ended before another call completed, so the entries are evaluated.
                     None if until < self.deadline => break,
                     None => return Err(out_of_time(self.render.limits).into()),
                 }
@@ -189,11 +189,11 @@ impl<'a> Jobs<'a> {
             let failed = answer.is_err();
             wanted |= self.answered(index, answer, entries);
             if failed {
-                // The render fails here and abandons the other calls. In the prompt service a
-                // failed tool does not get here, because its fallback value replaced the error.
+                // The failure ends the render and the other calls. In the prompt service, a failed
+                // tool has a fallback value instead of an error, so this does not happen there.
                 self.running.clear();
                 self.next = self.jobs.len();
-                // Calls that were not started yet are abandoned too.
+                // Calls that were not started are abandoned as well.
                 break;
             }
         }
@@ -203,7 +203,7 @@ impl<'a> Jobs<'a> {
 
     fn fill(&mut self) {
         let functions = self.render.functions;
-        // `max(1)`: a concurrency of 0 would never start a call.
+        // A concurrency of 0 would never start a call, so it counts as 1.
         while self.running.len() < self.render.limits.concurrency.max(1) {
             let Some(job) = self.jobs.get(self.next) else {
                 return;
@@ -218,12 +218,12 @@ impl<'a> Jobs<'a> {
         }
     }
 
-    /// Hands a result to its calls; returns whether an evaluation waits for one.
+    /// Passes a result to its calls. Returns whether an evaluation waits for the result.
     fn answered(&mut self, index: usize, answer: CallOutcome, entries: &mut [RenderEntry]) -> bool {
         let Some(job) = self.jobs.get_mut(index) else {
             return false;
         };
-        // A failure ends the render, so it always counts as wanted.
+        // A failure ends the render, so it always counts as needed.
         let mut wanted = answer.is_err();
         for (e, c) in &job.calls {
             let Some(entry) = entries.get_mut(*e) else {
@@ -249,7 +249,7 @@ pub(crate) fn out_of_time(limits: &RenderLimits) -> RenderError {
 }
 
 fn too_long(limits: &RenderLimits, chain: &[Arc<str>]) -> Box<RenderError> {
-    // Chains are as long as the limit on passes, which a user may raise; only both ends are shown.
+    // A user can raise the limit on passes, so a chain can be long. Only its ends are shown.
     let hidden = SHOWN..chain.len().saturating_sub(SHOWN).max(SHOWN);
     let shown = chain.iter().enumerate().filter_map(|(at, name)| {
         let name: &str = name;

@@ -1,11 +1,11 @@
-//! Prompt templates in every supported format, compiled once and rendered with variables and
-//! late-bound functions.
+//! Prompt templates in all supported formats. Templates are compiled once and rendered with
+//! variables and late-bound functions.
 //!
-//! A [`TemplateFormat`] compiles sources into a [`CompiledTemplate`]; a [`TemplateFactory`] holds
-//! several formats. Evaluating a template is synchronous ([`CompiledTemplate::pass`]). The loop in
-//! [`render`] runs the functions that a pass requested, concurrently, and evaluates again with
-//! their results. The documentation of the `render` module defines the behaviour at missing
-//! results.
+//! A [`TemplateFormat`] compiles sources into a [`CompiledTemplate`], and a [`TemplateFactory`]
+//! contains several formats. The evaluation of a template is synchronous
+//! ([`CompiledTemplate::pass`]). The loop in [`render`] runs the functions that a pass has
+//! requested, concurrently, and evaluates the template again with their results. The documentation
+//! of the `render` module defines how evaluation treats missing results.
 //!
 //! ```
 //! use futures_util::FutureExt;
@@ -72,19 +72,20 @@ use quillet_core::SemanticToken;
 
 use editor::{CompletionItem, ExternalNames};
 
-/// A named source text of a template.
+/// A named source of a template.
 #[derive(Clone, Copy, Debug)]
 pub struct TemplateSource<'a> {
     /// Name in errors and in calls from other sources.
     pub name: &'a str,
     /// The text.
     pub text: &'a str,
-    /// Whether it is only called by other sources. References are collected from the other sources.
+    /// Whether only other sources call this source. References are collected from the sources that
+    /// are not libraries.
     pub library: bool,
 }
 
 impl<'a> TemplateSource<'a> {
-    /// Creates a source that is rendered itself.
+    /// Creates a source that is rendered.
     #[must_use]
     pub fn new(name: &'a str, text: &'a str) -> Self {
         TemplateSource {
@@ -94,7 +95,7 @@ impl<'a> TemplateSource<'a> {
         }
     }
 
-    /// Creates a source that others call.
+    /// Creates a source that only other sources call.
     ///
     /// # Examples
     ///
@@ -130,8 +131,8 @@ impl<'a> TemplateSource<'a> {
     }
 }
 
-/// Returns the indexes of the sources that are rendered themselves, from which references are
-/// collected.
+/// Returns the indexes of the sources that can be rendered. References are collected from these
+/// sources.
 pub(crate) fn roots(sources: &[TemplateSource<'_>]) -> Vec<usize> {
     let rendered = sources.iter().enumerate().filter(|(_, s)| !s.library);
     rendered.map(|(index, _)| index).collect()
@@ -163,48 +164,49 @@ pub(crate) fn roots(sources: &[TemplateSource<'_>]) -> Vec<usize> {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Missing {
-    /// An error (Go's `missingkey=error`, Jinja's strict undefined).
+    /// A missing variable is an error (Go's `missingkey=error`, Jinja's strict undefined).
     Strict,
-    /// The default of the format's own host (Go prints `<no value>`, Jinja nothing).
+    /// A missing variable prints what the format's host prints by default: `<no value>` in Go,
+    /// nothing in Jinja.
     #[default]
     Default,
-    /// The zero value (Go's `missingkey=zero`).
+    /// A missing variable is the zero value (Go's `missingkey=zero`).
     Zero,
-    /// No text, in every format: also in Go instead of `<no value>`.
+    /// A missing variable prints nothing in all formats, including Go.
     Empty,
 }
 
 /// Compile options.
 #[derive(Clone, Debug, Default)]
 pub struct CompileOptions {
-    /// How missing variables are handled at render time.
+    /// Handling of missing variables at render time.
     pub missing: Missing,
-    /// Missing variables whose use is an error, whatever `missing` says. The caller derives them
-    /// from the references: a name that is declared without a value prints nothing, and a truth
-    /// test does not count as a use. Only Jinja's formats use this; in the others every name in a
-    /// template counts as used.
+    /// Variables that must not be missing when used, regardless of `missing`. The caller derives
+    /// them from the references. A name that is declared without a value prints nothing, and a
+    /// truth test does not count as a use. Only Jinja's formats use this list. In the other formats
+    /// every name in a template counts as used.
     pub required: Vec<String>,
-    /// How the text marks the start and end of messages. Ignored by a format whose language defines
-    /// it.
+    /// Syntax of message structure in the text. Formats with a syntax in their own language ignore
+    /// this option.
     pub messages: MessageSyntax,
     /// Variables whose text may contain message structure (Semantic Kernel's
-    /// `allow_dangerously_set_content`). Others are data. Semantic Kernel's formats also look up
-    /// functions here, by the name in the template.
+    /// `allow_dangerously_set_content`). All other variables are data. Semantic Kernel's formats
+    /// also look up the names of functions, as written in the template.
     pub trusted: Vec<String>,
-    /// Whether the results of all functions, and literal values that `semantic-kernel` prints
-    /// (`{{'…'}}`), may contain message structure too: the meaning in .NET of Semantic Kernel's
-    /// flag for a prompt. Variables may not. Only Semantic Kernel's formats use this.
+    /// Whether results of all functions may contain message structure, and also literal values that
+    /// `semantic-kernel` prints (`{{'…'}}`). This is the meaning of Semantic Kernel's flag for a
+    /// prompt in .NET. Variables are not affected. Only Semantic Kernel's formats use this option.
     pub trusted_results: bool,
     /// Functions that Jinja's formats also accept as filters: `{{ x|f(a) }}` calls `f(x, a)`
-    /// instead of the filter with that name. Liquid accepts every function as a filter; the other
-    /// formats have no filters.
+    /// instead of the filter with that name. Liquid accepts every function as a filter, and the
+    /// other formats have no filters.
     pub filters: Vec<String>,
     /// Limits on the source.
     pub limits: CompileLimits,
 }
 
-/// A template language. Implement this trait to add one; [`render`] handles everything
-/// asynchronous.
+/// A template language. Implement this trait to add a language. [`render`] handles all asynchronous
+/// work.
 pub trait TemplateFormat: Send + Sync + fmt::Debug {
     /// Returns its canonical name, such as `go`.
     fn name(&self) -> &'static str;
@@ -219,15 +221,15 @@ pub trait TemplateFormat: Send + Sync + fmt::Debug {
         Vec::new()
     }
 
-    /// Resolves a function name in a template to one of the existing functions. The default is an
-    /// exact match. A format with other rules (see [`plugin_function`]) overrides it, so that
-    /// checks before a render agree with the render.
+    /// Resolves a function name in a template to one of the existing functions. By default the
+    /// names must be equal. A format with other rules (see [`plugin_function`]) overrides this
+    /// method, so that checks before a render have the same result as the render.
     fn resolve<'n>(&self, name: &str, functions: &[&'n str]) -> Option<&'n str> {
         functions.iter().copied().find(|known| *known == name)
     }
 
-    /// Whether a name without a variable calls the function with that name ([`Pass::call_bound`]),
-    /// so a reference to a variable may turn out to be a call.
+    /// Whether a name without a variable calls the function with that name ([`Pass::call_bound`]).
+    /// In such a format, a reference to a variable may be a call.
     fn calls_by_variable(&self) -> bool {
         false
     }
@@ -237,15 +239,15 @@ pub trait TemplateFormat: Send + Sync + fmt::Debug {
         false
     }
 
-    /// Whether role lines follow the loose rules of Semantic Kernel's Liquid: the role may be an
-    /// output of the template (`{{ message.role }}:`), and the content may be on the same line
-    /// (`user: hi`).
+    /// Whether role lines follow the loose rules of Semantic Kernel's Liquid. In these, the role
+    /// may be an output of the template (`{{ message.role }}:`), and the content may be on the same
+    /// line (`user: hi`).
     fn has_loose_role_lines(&self) -> bool {
         false
     }
 
-    /// Escapes a text so that the format prints it unchanged: `{{"{{"}}` for two braces in Go.
-    /// Returns `None` if the format cannot.
+    /// Escapes a text so that the format prints it unchanged. In Go, for example, two braces become
+    /// `{{"{{"}}`. Returns `None` if the format has no escape for the text.
     ///
     /// # Examples
     ///
@@ -261,23 +263,23 @@ pub trait TemplateFormat: Send + Sync + fmt::Debug {
         None
     }
 
-    /// Returns the syntax tokens of a text for editors; see [`editor::tokens`], which sorts them
-    /// and drops those that do not fit. The text may be invalid. The time must be linear in its
-    /// length. By default there are none, so the text is plain.
+    /// Returns the syntax tokens of a text for editors. The text may be invalid, and the time must
+    /// be linear in its length. [`editor::tokens`] sorts the tokens and drops invalid ones. By
+    /// default there are no tokens.
     fn tokens(&self, text: &str) -> Vec<SemanticToken> {
         let _ = text;
         Vec::new()
     }
 
-    /// Returns the completion items at a byte of a text, which is at a character boundary; see
-    /// [`editor::completions`]. By default there are none.
+    /// Returns the completion items at a byte offset, which is at a character boundary; see
+    /// [`editor::completions`]. By default there are no items.
     fn completions(&self, text: &str, at: usize, names: &ExternalNames<'_>) -> Vec<CompletionItem> {
         let _ = (text, at, names);
         Vec::new()
     }
 
-    /// Compiles a set of sources that can call each other by name. The variables and functions that
-    /// they name need not exist.
+    /// Compiles a set of sources that can call each other by name. The variables and functions in
+    /// them need not exist.
     ///
     /// # Errors
     /// Returns all errors in the sources that the format can find.
@@ -288,17 +290,17 @@ pub trait TemplateFormat: Send + Sync + fmt::Debug {
     ) -> Result<Arc<dyn CompiledTemplate>, CompileError>;
 }
 
-/// A compiled set of sources: immutable and shared between renders.
+/// A compiled set of sources. It is immutable and shared between renders.
 pub trait CompiledTemplate: Send + Sync + fmt::Debug {
     /// Returns all external names that the sources can use.
     fn references(&self) -> &References;
 
-    /// Evaluates one source once, from its start, and writes to `pass`. The text is valid only if
-    /// no call was left pending.
+    /// Evaluates a source once, from its start, and writes to `pass`. The text is valid only if no
+    /// call is pending afterwards.
     ///
     /// # Errors
-    /// Returns [`StopReason::Suspended`] if the evaluation cannot continue without the result of a
-    /// pending call, even after skipping the statement that needs it ([`Pass::skip`]), and
-    /// [`StopReason::Failed`] if it cannot continue at all.
+    /// Returns [`StopReason::Suspended`] if the evaluation needs the result of a pending call and
+    /// skipping the current statement ([`Pass::skip`]) does not help. Returns
+    /// [`StopReason::Failed`] if the evaluation failed.
     fn pass(&self, entry: &str, pass: &mut Pass<'_>) -> Result<(), StopReason>;
 }

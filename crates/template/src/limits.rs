@@ -1,6 +1,6 @@
-//! Limits that hold in every format. Each has a default and an error that names it; none relies on
-//! a library's own limit. They are settings in `[render]`, except the nesting of sources, which is
-//! bounded by a thread's stack.
+//! Limits that apply to every format. Each limit has a default and an error that names it, and none
+//! depends on a limit of a library. All limits are settings in `[render]`, except the nesting of
+//! sources, because a thread's stack limits it.
 
 use std::time::Duration;
 
@@ -19,9 +19,9 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompileLimits {
-    /// Total bytes of all sources of a template. Default 1 MiB.
+    /// Total number of bytes of all sources of a template. Default 1 MiB.
     pub source_bytes: usize,
-    /// Nesting of blocks, parentheses and expressions. Default 200.
+    /// Nesting depth of blocks, parentheses and expressions. Default 200.
     pub nesting: usize,
 }
 
@@ -60,22 +60,23 @@ impl Default for CompileLimits {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RenderLimits {
-    /// Total bytes of output of all entries. Default 8 MiB.
+    /// Total number of bytes of output of all entries. Default 8 MiB.
     pub output_bytes: usize,
-    /// Total bytes of strings and lists that functions build in one pass. Default 32 MiB.
+    /// Total number of bytes of strings and lists that functions build in one pass. Default 32 MiB.
     pub memory_bytes: usize,
-    /// Evaluated nodes, loop iterations and visited list elements in one pass. Default 1,000,000.
+    /// Number of evaluated nodes, loop iterations and visited list elements in one pass. Default
+    /// 1,000,000.
     pub steps: usize,
-    /// Depth of templates that call templates. Default 100.
+    /// Depth of templates that call other templates. Default 100.
     pub nesting: usize,
-    /// Evaluations of one entry: one more than the longest chain of calls that need each other's
-    /// results. Default 16.
+    /// Number of evaluations of an entry. It must exceed by one the length of the longest chain of
+    /// calls in which each needs the previous result. Default 16.
     pub passes: usize,
-    /// Late-bound calls of one render. Default 256.
+    /// Number of late-bound calls of a render. Default 256.
     pub calls: usize,
-    /// Concurrent late-bound calls. Default 64.
+    /// Number of concurrent late-bound calls. Default 64.
     pub concurrency: usize,
-    /// Wall time of the render, including calls. Default 500 ms, the documented value of
+    /// Wall time of a render, including its calls. Default 500 ms, which is the documented value of
     /// ai-prompt-shell. The service's setting is `render.time_ms`.
     pub time: Duration,
 }
@@ -114,13 +115,13 @@ pub enum LimitKind {
     Calls,
     /// [`RenderLimits::time`].
     Time,
-    /// Depth of a value that a template builds.
+    /// Nesting depth of a value that a template builds.
     ValueDepth,
 }
 
 impl LimitKind {
-    /// Returns its name in messages. The setting has the same name in `[render]`, except
-    /// `render.time_ms` for [`LimitKind::Time`].
+    /// Returns the name of the limit in messages. The setting in `[render]` has the same name,
+    /// except `render.time_ms` for [`LimitKind::Time`].
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

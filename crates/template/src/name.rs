@@ -1,12 +1,13 @@
-//! Names of late-bound functions whose spelling in templates differs from the registered one.
+//! Names of late-bound functions that are spelled differently in templates.
 
-/// Separators between a plugin and its function: Semantic Kernel's templates write `.`, its
-/// Handlebars helpers `-`, its Jinja2 globals and Quillet's tools `_`.
+/// Separators between a plugin and its function. Semantic Kernel's templates use `.`, its
+/// Handlebars helpers use `-`, and its Jinja2 globals and Quillet's tools use `_`.
 const SEPARATORS: [char; 3] = ['.', '-', '_'];
 
-/// Resolves a function name of Semantic Kernel to an existing function: an exact match; otherwise
-/// one that differs only in case or in the separator between plugin and function; otherwise, for a
-/// name without a plugin, the first `plugin.function` with that name.
+/// Resolves a function name of Semantic Kernel to an existing function. An exact match comes first.
+/// Next comes a function whose name differs only in case or in the separator between plugin and
+/// function. For a name without a plugin, the last choice is the first `plugin.function` with that
+/// name.
 ///
 /// # Examples
 ///

@@ -1,4 +1,4 @@
-//! Deadlines without a timer: the caller polls the render, and each poll reads the clock.
+//! Deadlines without a timer. The caller polls the render, and each poll reads the clock.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -7,18 +7,19 @@ use std::time::Duration;
 
 use crate::host::Instant;
 
-/// The clock that decides when to evaluate.
+/// Returns the time on the clock that schedules evaluations.
 pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
-/// Minimum delay between evaluations: none. Without a timer nothing would wake the render after a
-/// delay, and a call that depends on the result would not start before another one ends.
+/// Returns the minimum delay between evaluations, which is zero. Without a timer nothing would wake
+/// the render after a delay. A call that depends on the result could then start only after another
+/// call has completed.
 pub(crate) fn rest(_: Duration) -> Duration {
     Duration::ZERO
 }
 
-/// Returns the output of a future, or `None` if it is pending at a poll after the deadline.
+/// Returns the output of a future, or `None` if the future is pending in a poll after the deadline.
 pub(crate) async fn until<F: Future>(deadline: Instant, future: F) -> Option<F::Output> {
     let mut future = pin!(future);
     poll_fn(|context| match future.as_mut().poll(context) {

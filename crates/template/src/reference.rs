@@ -1,4 +1,4 @@
-//! Variables and functions that a template can use, known at compile time.
+//! Variables and functions that a template can use, as known at compile time.
 
 use std::hash::{Hash, Hasher};
 
@@ -23,30 +23,30 @@ use quillet_core::Span;
 pub struct References {
     /// Paths from the root of the variables.
     pub variables: Vec<VariableReference>,
-    /// Functions that are not built into the format and must be bound late.
+    /// Functions that the format does not define and that must be bound late.
     pub functions: Vec<FunctionReference>,
-    /// Names of called sources that were not supplied.
+    /// Names of called sources that are missing.
     pub templates: Vec<String>,
-    /// Whether the sources can reach variables whose names are unknown before rendering (the root
-    /// itself is printed, iterated or passed to a function).
+    /// Whether the sources can use variables with names that are unknown before rendering, because
+    /// the root itself is printed, iterated or passed to a function.
     pub dynamic: bool,
 }
 
-/// One path from the root of the variables.
+/// A reference to a path from the root of the variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VariableReference {
-    /// Keys from the root: `.variables.code` is `["variables", "code"]`.
+    /// Keys of the path: `.variables.code` is `["variables", "code"]`.
     pub path: Vec<String>,
-    /// Whether the source handles a missing value itself (`index . "x"`, `x is defined`).
+    /// Whether the source handles a missing value (`index . "x"`, `x is defined`).
     pub optional: bool,
-    /// Index of the source among the compiled ones.
+    /// Index of the source.
     pub source: usize,
     /// Location in that source.
     pub span: Span,
 }
 
 impl VariableReference {
-    /// Creates a reference to a path that must exist.
+    /// Creates a reference to a required path.
     pub fn new<K: Into<String>>(
         path: impl IntoIterator<Item = K>,
         source: usize,
@@ -61,7 +61,8 @@ impl VariableReference {
     }
 }
 
-/// A reference that is looked up by its path, so a map key need not store the path again.
+/// A reference that is compared by its path. A set of such references need not store the path
+/// twice.
 pub(crate) struct ByPath(pub(crate) VariableReference);
 
 impl PartialEq for ByPath {
@@ -78,12 +79,12 @@ impl Hash for ByPath {
     }
 }
 
-/// One function name.
+/// A reference to a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionReference {
     /// The name.
     pub name: String,
-    /// Index of the source among the compiled ones.
+    /// Index of the source.
     pub source: usize,
     /// Location in that source.
     pub span: Span,
@@ -101,8 +102,8 @@ impl FunctionReference {
 }
 
 impl References {
-    /// Adds a path unless it is present; a use that requires it makes an optional one required.
-    /// Scans all entries, so callers with thousands keep a map of their own.
+    /// Adds a path, unless it is present. A required reference makes an existing optional one
+    /// required. The search is linear, so a caller with thousands of paths should use a map.
     ///
     /// # Examples
     ///
@@ -126,7 +127,7 @@ impl References {
         }
     }
 
-    /// Adds a function unless it is present; scans all entries, as above.
+    /// Adds a function, unless it is present. The search is linear.
     pub fn add_function(&mut self, reference: FunctionReference) {
         if !self.functions.iter().any(|f| f.name == reference.name) {
             self.functions.push(reference);

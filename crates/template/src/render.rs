@@ -1,32 +1,33 @@
-//! The render loop around a format's synchronous evaluator: register calls, run them, evaluate
-//! again.
+//! The render loop around a format's synchronous evaluator: it registers calls, runs them, and
+//! evaluates again.
 //!
-//! Every entry is evaluated. The calls that it reaches are registered and started concurrently.
-//! When a call completes that an evaluation needed, the entry is evaluated again with the available
-//! results, until no call is pending. The last evaluation of an entry sees real values only, so its
-//! text equals that of a sequential render.
+//! Every entry is evaluated. The calls that the evaluation reaches are registered and start
+//! concurrently. When a call completes whose result is needed, the entry is evaluated again with
+//! the available results. This continues until no call is pending. The last evaluation of an entry
+//! uses only actual values, so its text equals that of a sequential render.
 //!
-//! **Evaluation at a placeholder**, the result of a pending call: printing it prints nothing. A
-//! statement that must inspect one is skipped ([`Pass::skip`]), and the evaluation continues after
-//! it. Three rules ensure that a call is registered only if a sequential render makes it, with the
-//! same arguments:
+//! **Placeholders.** A placeholder is the result of a pending call. Printing a placeholder prints
+//! nothing. A statement that must inspect a placeholder is skipped ([`Pass::skip`]), and the
+//! evaluation continues after the statement. Three rules ensure that a call is registered only if a
+//! sequential render makes the same call with the same arguments:
 //!
-//! 1. *Only what is certain is evaluated.* All operands of an operator, a call, a filter or a list
-//!    are evaluated, since none decides on the others. The right side of a short-circuit operator, a
-//!    branch of a condition and the body of a loop are not, while they depend on a placeholder. A
-//!    skipped part inside a loop that might have left the loop (`break`, `continue`) ends the loop.
+//! 1. *Only code that is certain to run is evaluated.* All operands of an operator, a call, a
+//!    filter or a list are evaluated. While they depend on a placeholder, the right side of a
+//!    short-circuit operator, a branch of a condition and the body of a loop are not. If a skipped
+//!    part might have left the enclosing loop (`break`, `continue`), the loop ends.
 //! 2. *A skipped statement may have set variables.* Every name that it can assign becomes a
-//!    placeholder: reading it counts as inspecting one.
-//! 3. *Effects that cannot be tracked end the pass* ([`Pass::stop`]): functions that change a value
-//!    in place or draw random numbers, and those whose purpose is to end the render (`fail`,
-//!    `required`, `raise_exception`), which authors use to guard the following text.
+//!    placeholder. Reading such a name counts as inspecting a placeholder.
+//! 3. *Effects that cannot be tracked end the pass* ([`Pass::stop`]). These are functions that
+//!    change a value in place or draw random numbers, and functions that end the render on purpose
+//!    (`fail`, `required`, `raise_exception`), with which authors guard the following text.
 //!
-//! A failure after a placeholder waits until the earlier calls have completed, because a sequential
-//! render might have failed before it. So text, error and calls do not depend on which tool answers
-//! first. Only a limit and a failed call end the render immediately.
+//! A failure after a placeholder is not reported until the earlier calls have completed, because a
+//! sequential render might have failed at one of them. The text, the error and the calls therefore
+//! do not depend on which tool completes first. Only an exceeded limit and a failed call end the
+//! render immediately.
 //!
 //! A call that is not idempotent is identified by its location, see [`Pass::call_at`]. The limit on
-//! passes bounds the longest *chain*: calls each of which was registered after the result of the
+//! passes bounds the length of a *chain*, in which each call was registered after the result of the
 //! previous one arrived.
 
 use std::time::Duration;
@@ -43,25 +44,25 @@ use crate::render_entry::{Render, RenderEntry};
 use crate::segment::{Origins, TextSegment};
 use crate::structure::{self, ChatMessage};
 
-/// Most renders have one entry, which needs no separate list.
+/// Texts of the entries. Most renders have one entry, which needs no separate list.
 type EntryTexts = SmallVec<[Vec<u8>; 1]>;
 
 /// The rendered texts, and statistics.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RenderedTemplate {
-    /// The text of each entry, in order, with marks of structure, in its original buffer.
+    /// Text of each entry in order, with marks of structure, in its original buffer.
     texts: EntryTexts,
-    /// Origins per entry, if the render recorded them.
+    /// Origins of the segments of each entry, if recorded.
     origins: Vec<Origins>,
     /// Number of calls made.
     pub calls: usize,
-    /// Number of evaluations of the entry with the most.
+    /// Number of evaluations of the entry with the largest number.
     pub passes: usize,
 }
 
 impl RenderedTemplate {
-    /// Returns the messages of one entry if the template defines message structure; `None` if it is
-    /// a single text. `history` is the conversation so far, for templates that place it.
+    /// Returns the messages of an entry if the template defines message structure, or `None` if the
+    /// entry is a single text. `history` is the conversation so far, for templates that insert it.
     ///
     /// # Examples
     ///
@@ -93,15 +94,15 @@ impl RenderedTemplate {
     #[must_use]
     pub fn messages(&self, entry: usize, history: &[ChatMessage]) -> Option<Vec<ChatMessage>> {
         let bytes = self.texts.get(entry)?;
-        // Most texts have no structure, and a scan of the bytes shows that.
+        // Most texts have no structure, and a scan for marks detects this.
         if !structure::has_marks(bytes) {
             return None;
         }
         structure::messages(&String::from_utf8_lossy(bytes), history)
     }
 
-    /// Returns the messages of one entry with or without structure: a text without any is one user
-    /// message, unless it is blank.
+    /// Returns the messages of an entry with or without structure. A text without structure is one
+    /// user message, unless it is blank.
     ///
     /// # Examples
     ///
@@ -130,17 +131,17 @@ impl RenderedTemplate {
             .unwrap_or_else(|| structure::plain(self.text(entry), history))
     }
 
-    /// Returns the text of one entry, with U+FFFD for invalid UTF-8. Empty if the entry does not
-    /// exist.
+    /// Returns the text of an entry, with U+FFFD for invalid UTF-8. The text is empty if the entry
+    /// does not exist.
     #[must_use]
     pub fn text(&self, entry: usize) -> String {
         let bytes = self.texts.get(entry).cloned().unwrap_or_default();
-        // A copy, because the marks must stay for `messages`, which may be called later.
+        // The text is copied, because `messages` still needs the marks.
         String::from_utf8_lossy(&structure::strip(bytes)).into_owned()
     }
 
-    /// Returns the segments of one entry with their origins; together they are
-    /// [`RenderedTemplate::text`]. Empty unless created by [`render_segments`].
+    /// Returns the segments of an entry with their origins. Their texts add up to
+    /// [`RenderedTemplate::text`]. Empty unless [`render_segments`] rendered the template.
     #[must_use]
     pub fn segments(&self, entry: usize) -> Vec<TextSegment> {
         match (self.origins.get(entry), self.texts.get(entry)) {
@@ -149,11 +150,11 @@ impl RenderedTemplate {
         }
     }
 
-    /// Returns the text of the first entry, for renders with a single one.
+    /// Returns the text of the first entry, for renders with a single entry.
     #[must_use]
     pub fn into_text(self) -> String {
-        // `into_text` consumes the render, so the buffer can go back to the thread's pool before
-        // the marks are stripped.
+        // The render is consumed here, so the buffer returns to the thread's pool before the marks
+        // are removed.
         let bytes = self.texts.into_iter().next().unwrap_or_default();
         as_text(structure::strip(buffer::finish(bytes)))
     }
@@ -164,13 +165,13 @@ impl RenderedTemplate {
         let bytes = self.texts.into_iter().next().unwrap_or_default();
         let bytes = structure::strip(bytes);
         let read = read(&bytes);
-        // The buffer is returned only now: `read` borrows it.
+        // The buffer is returned last, because `read` borrows it.
         buffer::leave(bytes);
         read
     }
 
-    /// Returns all texts, in order, as bytes: a format with byte strings (Go's) may have split a
-    /// character.
+    /// Returns all texts as bytes, in order. A format with byte strings, such as Go, may have split
+    /// a character.
     #[must_use]
     pub fn into_bytes(self) -> Vec<Vec<u8>> {
         let texts = self.texts.into_iter().map(buffer::finish);
@@ -212,33 +213,33 @@ impl RenderedTemplate {
 
 fn as_text(bytes: Vec<u8>) -> String {
     match String::from_utf8(bytes) {
-        // Only Go's byte strings can split a character, so invalid UTF-8 is rare.
+        // Invalid UTF-8 is rare, because only Go's byte strings can split a character.
         Ok(text) => text,
         Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
     }
 }
 
-/// Renders a template: evaluates it, makes the calls, evaluates again.
+/// Renders a template: evaluates it, makes its calls, and evaluates it again.
 ///
-/// A failed call cancels the others. One more evaluation reaches it again and reports its location
-/// in the template.
+/// A failed call cancels the other calls. Another evaluation then reaches the failed call and
+/// reports its location in the template.
 ///
-/// A template without late-bound calls completes in one evaluation, at the first poll. Dropping the
-/// future cancels the calls.
+/// A template without late-bound calls completes at the first poll, after one evaluation. Dropping
+/// the future cancels the calls.
 ///
-/// With the feature `timer`, calls need a tokio runtime with time enabled. Without it they need no
-/// runtime, and the future may be polled at any time: each poll processes the calls that completed
-/// since the last one, and reads the clock. A hanging call exceeds the time limit at the first poll
-/// after the deadline.
+/// With the feature `timer`, calls need a tokio runtime with time enabled. Without this feature no
+/// runtime is needed, and the future may be polled at any time. Each poll processes the calls that
+/// completed since the previous poll, and reads the clock. If a call hangs, the time limit is
+/// reported at the first poll after the deadline.
 ///
 /// # Errors
-/// Returns the first failure of an entry, of a call, or of a limit.
+/// Returns the first failure of an entry or a call, or the first exceeded limit.
 pub async fn render(render: &Render<'_>) -> Result<RenderedTemplate, Box<RenderError>> {
     run(render, false, false).await
 }
 
-/// Same as [`render()`], and records the origin of each part of the text for
-/// [`RenderedTemplate::segments`]. The records count towards the limit on memory.
+/// Like [`render()`], but also records the origin of each part of the text for
+/// [`RenderedTemplate::segments`]. The records count towards the memory limit.
 ///
 /// ```
 /// # use futures_util::FutureExt;
@@ -276,19 +277,19 @@ pub async fn render(render: &Render<'_>) -> Result<RenderedTemplate, Box<RenderE
 /// ```
 ///
 /// # Errors
-/// Same as [`render()`].
+/// Returns the errors of [`render()`].
 pub async fn render_segments(render: &Render<'_>) -> Result<RenderedTemplate, Box<RenderError>> {
     run(render, true, false).await
 }
 
-/// Same as [`render()`], or [`render_segments`] if `noted`, for programs that drive the render
-/// themselves: the future needs no runtime, with or without the crate's feature `timer`. It may be
-/// polled at any time, with any waker. Each poll processes the calls that completed since the last
-/// one, and reads the clock: a hanging call exceeds the time limit at the first poll after the
-/// deadline.
+/// Like [`render()`], or like [`render_segments`] if `noted`, for programs that drive the render
+/// themselves. The future needs no runtime, even with the crate's feature `timer`, and may be
+/// polled at any time with any waker. Each poll processes the calls that completed since the
+/// previous poll, and reads the clock. If a call hangs, the time limit is reported at the first
+/// poll after the deadline.
 ///
 /// # Errors
-/// Same as [`render()`].
+/// Returns the errors of [`render()`].
 pub async fn render_polled(
     render: &Render<'_>,
     noted: bool,
@@ -304,14 +305,14 @@ async fn run(
     let clock = Clock::starting(render.limits.time);
     let entries = render.entries.iter().map(|_| RenderEntry::new(noted));
     let mut entries: SmallVec<[RenderEntry; 1]> = entries.collect();
-    // Most templates make no calls and complete here, without any future being polled again.
+    // Most templates make no calls and complete here, at the first poll.
     evaluate_ready(render, &clock, &mut entries)?;
     if entries.iter().any(|entry| !entry.done) {
-        // Boxed, because futures are moved as a whole, and most renders make no call.
+        // Boxed, because a future is moved with all of its fields, and most renders make no calls.
         Box::pin(make_calls(render, &clock, &mut entries, polled)).await?;
     }
     let mut rendered = RenderedTemplate::default();
-    // By reference: an entry is large, and moving it would cost a small render 5 % of its time.
+    // By reference, because moving a large entry would take 5 % of the time of a small render.
     for entry in &mut entries {
         rendered.passes = rendered.passes.max(entry.passes);
         rendered.calls += entry.calls.all.len();
@@ -321,7 +322,7 @@ async fn run(
     Ok(rendered)
 }
 
-/// Makes calls and evaluates again, until no entry has a pending call.
+/// Makes calls and evaluates again until no entry has pending calls.
 async fn make_calls(
     render: &Render<'_>,
     clock: &Clock,
@@ -331,15 +332,15 @@ async fn make_calls(
     let mut jobs = Jobs::new(render, clock.deadline, polled);
     let mut took = Duration::ZERO;
     while entries.iter().any(|entry| !entry.done) {
-        // A pass reads the clock only now and then, so it may end after the deadline unnoticed.
-        // No call may start then.
+        // A pass reads the clock only occasionally, so it may end after the deadline. No call may
+        // start then.
         if Instant::now() >= clock.deadline {
             return Err(out_of_time(render.limits).into());
         }
-        // Calls are started before waiting, so all calls of one evaluation run concurrently.
+        // The calls are started first, so that all calls of an evaluation run concurrently.
         jobs.start(entries)?;
         jobs.wait(entries, took).await?;
-        // The evaluation time excludes the wait for calls; it sets the rest before the next
+        // The evaluation time, without the wait for calls, determines the delay before the next
         // evaluation.
         let begun = jobs.now();
         evaluate_ready(render, clock, entries)?;
@@ -357,11 +358,11 @@ fn evaluate_ready(
     let mut written = 0;
     for (name, entry) in render.entries.iter().zip(entries) {
         if entry.is_ready() {
-            // Must come before the evaluation, which registers the calls whose parent this sets.
+            // This sets the parent of the calls that the evaluation registers, so it comes first.
             entry.take_arrived();
             evaluate(render, clock, name, entry, written)?;
         }
-        // Entries that are already done count too, since the output limit is shared.
+        // All entries share the output limit, so completed entries count too.
         written += entry.out.len();
     }
     Ok(())
@@ -374,13 +375,13 @@ fn evaluate(
     entry: &mut RenderEntry,
     written: usize,
 ) -> Result<(), Box<RenderError>> {
-    // The limit applies to all entries together.
+    // The output limit applies to all entries together.
     let limits = RenderLimits {
         output_bytes: render.limits.output_bytes.saturating_sub(written),
         ..*render.limits
     };
     entry.passes += 1;
-    // Every pass writes the text from its start; only the last one counts.
+    // Every pass writes the text from the start, and only the text of the last pass is valid.
     entry.out.clear();
     if let Some(origins) = &mut entry.origins {
         origins.clear();
@@ -395,20 +396,20 @@ fn evaluate(
         entry.origins.as_mut(),
     );
     let ended = render.template.pass(name, &mut pass);
-    // Read before `ended` is examined: afterwards `pass` no longer borrows the entry.
+    // Read first, because `pass` borrows the entry.
     let (pending, holes, stopped) = (pass.is_pending(), pass.has_holes(), pass.is_stopped());
     entry.calls.stopped = stopped;
-    // A template that reaches a failed call fails there. This one took another path.
+    // A template that reaches a failed call fails at the call. This template did not reach it
+    // again.
     let failed = || entry.calls.all.iter().find_map(PassCall::failure);
     match ended {
         Err(StopReason::Failed(error)) if !holes || is_final(error.kind) => return Err(error),
-        // An earlier statement may fail too, once its calls have completed. The reported error must
-        // not depend on which tool was faster.
+        // An earlier statement may fail when its calls have completed. The reported error must not
+        // depend on which tool was faster.
         Err(StopReason::Failed(_) | StopReason::Suspended) => {}
         Ok(()) => entry.done = !pending,
     }
-    // After the check of `ended`, so an error with a location in the template wins over one
-    // without.
+    // Checked after `ended`, because an error with a location in the template is preferred.
     if let Some(failed) = failed() {
         return Err(failed);
     }
@@ -418,7 +419,7 @@ fn evaluate(
     }
 }
 
-/// Whether a failure ends the render although earlier calls are pending.
+/// Whether a failure ends the render even if earlier calls are pending.
 fn is_final(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::Limit(_) | ErrorKind::CallFailed)
 }

@@ -1,4 +1,4 @@
-//! The input of a render, and its entries while it runs.
+//! Input of a render, and the state of its entries.
 
 use std::sync::OnceLock;
 
@@ -11,7 +11,7 @@ use crate::limits::RenderLimits;
 use crate::pass::{PassCall, PassCalls};
 use crate::segment::Origins;
 
-/// The input of a render.
+/// Input of a render.
 #[expect(
     missing_debug_implementations,
     reason = "a bundle of borrowed trait objects"
@@ -21,26 +21,26 @@ pub struct Render<'a> {
     pub template: &'a dyn CompiledTemplate,
     /// Names of the sources to render, in order.
     pub entries: &'a [&'a str],
-    /// The root of the variables.
+    /// The root object of the variables.
     pub variables: &'a Map,
-    /// The available functions.
+    /// The late-bound functions.
     pub functions: &'a dyn FunctionHost,
-    /// The limits.
+    /// Limits of the render.
     pub limits: &'a RenderLimits,
 }
 
-/// An entry during the render.
+/// State of an entry during a render.
 #[derive(Default)]
 pub(crate) struct RenderEntry {
     pub(crate) out: Vec<u8>,
     pub(crate) calls: PassCalls,
-    /// Calls completed since its last evaluation.
+    /// Calls that completed since the last evaluation.
     pub(crate) arrived: Vec<usize>,
     pub(crate) passes: usize,
     pub(crate) done: bool,
-    /// Seed of its random values, once a template uses them.
+    /// Seed of random values, set when a template first uses it.
     pub(crate) seed: OnceLock<u64>,
-    /// Origins of its segments, if recorded.
+    /// Origins of the segments, if recorded.
     pub(crate) origins: Option<Origins>,
 }
 
@@ -53,7 +53,7 @@ impl RenderEntry {
         }
     }
 
-    /// Whether a call that its evaluation needed has completed.
+    /// Whether a call that the last evaluation needed has completed.
     pub(crate) fn is_wanted(&self) -> bool {
         let calls = &self.calls.all;
         let looked = |call: &PassCall| call.looked || matches!(call.result, Some(Err(_)));
@@ -67,8 +67,8 @@ impl RenderEntry {
         !self.done && (self.is_wanted() || self.calls.all.iter().all(ended))
     }
 
-    /// Makes one of the completed calls the parent of the calls registered next: among those that
-    /// were needed, the one with the shortest chain.
+    /// Makes one of the completed calls the parent of the calls that are registered next. Needed
+    /// calls come first, and among these the call with the shortest chain.
     pub(crate) fn take_arrived(&mut self) {
         let calls = &self.calls.all;
         let chain = |call: &usize| calls.get(*call).map(|call| (!call.looked, call.depth));

@@ -1,7 +1,8 @@
-//! Segments of a rendered text that record their origin, like prompty's `render_segments`.
+//! Segments of a rendered text with their origins, like prompty's `render_segments`.
 //!
-//! A pass records segments only if the render requests them. Text that no format reported as the
-//! template's own is a value. A format that reports nothing therefore has no literal segments.
+//! A pass records segments only if the render requests them. Text that the format does not report
+//! as the template's own is a value. If a format does not report any text, there are no literal
+//! segments.
 
 use std::ops::Range;
 
@@ -12,15 +13,15 @@ use crate::structure;
 pub struct TextSegment {
     /// Origin of the text.
     pub kind: SegmentKind,
-    /// The text; never empty.
+    /// Text of the segment, which is never empty.
     pub text: String,
-    /// Source of a printed value: the variable as the template writes it, without a sign that only
-    /// marks a variable (`q`, `user.name`), or the name of the called function. `None` for the
-    /// template's own text, and where several sources or none contributed.
+    /// Source of a printed value: the variable as written in the template, without a sign that only
+    /// marks variables (`q`, `user.name`), or the name of the called function. `None` for the
+    /// template's own text, and for values with several sources or none.
     pub source: Option<String>,
 }
 
-/// The origin of a piece of rendered text: the template, or a value.
+/// Origin of a segment: the template or a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SegmentKind {
     /// The template's own text.
@@ -30,7 +31,7 @@ pub enum SegmentKind {
 }
 
 impl SegmentKind {
-    /// Returns the name that prompty uses: `literal` or `interp`.
+    /// Returns prompty's name of the origin: `literal` or `interp`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -40,8 +41,8 @@ impl SegmentKind {
     }
 }
 
-/// Origins of the ranges of one output: ordered, disjoint and not empty. The origin of the bytes
-/// between them is unknown.
+/// Origins of ranges of one output. The ranges are ordered, disjoint and not empty. The origin of
+/// the bytes between ranges is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Origins(Vec<SegmentRange>);
 
@@ -53,17 +54,16 @@ struct SegmentRange {
 }
 
 impl Origins {
-    /// Size of one range in bytes, without the name of its source.
+    /// Size of one range in bytes, without the source's name.
     pub(crate) const PART_BYTES: usize = size_of::<SegmentRange>();
 
     pub(crate) fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// Records that the output up to its end is the template's own text.
+    /// Records a range at the end of the output as the template's own text.
     pub(crate) fn literal(&mut self, range: Range<usize>) {
-        // Formats write literal text in several calls; adjacent ones are one segment for the
-        // reader.
+        // Formats write literal text in several calls. Adjacent texts form one segment.
         match self.0.last_mut() {
             Some(last) if last.kind == SegmentKind::Literal && last.range.end == range.start => {
                 last.range.end = range.end;
@@ -72,11 +72,11 @@ impl Origins {
         }
     }
 
-    /// Records that the output up to its end is a value, and replaces earlier records of that
-    /// range.
+    /// Records a range at the end of the output as a value. Earlier records of the range are
+    /// replaced.
     pub(crate) fn value(&mut self, range: Range<usize>, source: Option<String>) {
-        // A printed value may consist of parts that were recorded on their own, such as a macro's
-        // text.
+        // A printed value may contain parts that were recorded separately, such as the text of a
+        // macro.
         self.truncate(range.start);
         self.push(range, SegmentKind::Interp, source);
     }
@@ -91,28 +91,29 @@ impl Origins {
         }
     }
 
-    /// Discards the records from a byte on.
+    /// Discards all records after an offset.
     fn truncate(&mut self, start: usize) {
         let kept = self.0.partition_point(|part| part.range.start < start);
         self.0.truncate(kept);
-        // The last kept range may reach over the cut.
+        // The last remaining range may extend beyond the offset.
         if let Some(last) = self.0.last_mut() {
             last.range.end = last.range.end.min(start);
         }
     }
 
-    /// Removes and returns the records from a byte on.
+    /// Removes and returns the records after an offset.
     pub(crate) fn split_off(&mut self, start: usize) -> Origins {
         let mut taken = Origins::default();
-        // `copy` cuts a range that reaches over `start` in two.
+        // `copy` splits a range that contains `start`.
         taken.copy(self, start..usize::MAX, start);
         self.truncate(start);
         taken
     }
 
-    /// Adds the records of a range that was moved to `to`. Returns their number.
+    /// Adds the records of a range whose bytes were moved to `to`. Returns the number of added
+    /// records.
     pub(crate) fn copy(&mut self, others: &Origins, range: Range<usize>, to: usize) -> usize {
-        // Ranges are sorted and disjoint, so a binary search finds the first.
+        // The ranges are sorted and disjoint, so a binary search finds the first one.
         let first = others
             .0
             .partition_point(|part| part.range.end <= range.start);
@@ -126,11 +127,11 @@ impl Origins {
         self.0.len() - before
     }
 
-    /// Returns the segments of an output, without marks of message structure.
+    /// Returns the segments of an output without the marks of message structure.
     pub(crate) fn segments(&self, bytes: &[u8]) -> Vec<TextSegment> {
         let mut segments = Segments::new(bytes);
         for part in &self.0 {
-            // First the gap before the range, whose origin is unknown, then the range itself.
+            // First the gap before the range, which has an unknown origin, and then the range.
             segments.add(part.range.start, SegmentKind::Interp, None);
             segments.add(part.range.end, part.kind, part.source.as_ref());
         }
@@ -142,7 +143,7 @@ impl Origins {
 /// Segments under construction.
 struct Segments<'b> {
     bytes: &'b [u8],
-    /// Number of bytes that are already in segments.
+    /// Number of bytes that were already added.
     done: usize,
     all: Vec<TextSegment>,
 }
@@ -156,8 +157,8 @@ impl<'b> Segments<'b> {
         }
     }
 
-    /// Adds the bytes before `end`. A character split between two values, as Go's `slice` can do,
-    /// belongs to the first.
+    /// Adds the bytes up to `end`. Go's `slice` can split a character between two values, which
+    /// then belongs to the first value.
     fn add(&mut self, end: usize, kind: SegmentKind, source: Option<&String>) {
         let rest = self.bytes.get(end..).unwrap_or_default();
         let is_inside = |byte: &&u8| (**byte & 0xC0) == 0x80;
@@ -166,7 +167,7 @@ impl<'b> Segments<'b> {
             return;
         };
         self.done = end;
-        // Marks inside a segment are removed here, since origins count bytes with marks.
+        // Marks are removed last, because the origins count the bytes of marks too.
         let bytes = structure::strip(bytes.to_vec());
         let text = String::from_utf8_lossy(&bytes);
         match self.all.last_mut() {

@@ -6,13 +6,13 @@ compile_error!("the feature `timer` needs an operating system: set `default-feat
 use std::future::Future;
 use std::time::{Duration, Instant};
 
-/// The runtime's clock, which tests may pause.
+/// Returns the time on the runtime's clock, which tests may pause.
 pub(crate) fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }
 
-/// Returns the minimum delay after an evaluation that took `took`: results that arrive one by one
-/// must not evaluate a large template continuously.
+/// Returns the minimum delay after an evaluation of this duration. Results that arrive one by one
+/// must not cause continuous evaluation of a large template.
 pub(crate) fn rest(took: Duration) -> Duration {
     took * 4
 }

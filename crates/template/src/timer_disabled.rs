@@ -1,3 +1,3 @@
-//! Without tokio's timer, the caller that drives a render polls it.
+//! Replacement for the timer without tokio. The caller must poll the render.
 
 pub(crate) use crate::polled::{now, rest, until};

@@ -1,8 +1,8 @@
-//! A render of a compiled template takes one allocation for each text that it
-//! hands out, and none besides: nothing is parsed, named, copied or collected.
+//! Rendering a compiled template takes one allocation per returned text and no others: nothing is
+//! parsed, copied or collected.
 //!
-//! A binary of its own: an allocator that counts moves what it could have
-//! grown in place, which the tests that measure memory would see.
+//! This is a separate test binary, because the counting allocator moves blocks that could grow in
+//! place. That would distort the tests that measure memory.
 
 use futures_util::FutureExt;
 use quillet_core::{Map, json};
@@ -10,10 +10,10 @@ use quillet_template::{
     CompileOptions, NoFunctions, Render, RenderLimits, TemplateFactory, TemplateSource, render,
 };
 
-/// What a template does: print texts, go through a list, decide.
+/// The tasks of the templates: print texts, run a loop, test a condition.
 const WHAT: [&str; 3] = ["print", "loop", "condition"];
 
-/// How each format says so, and what is printed. Where it has no such thing it is left out.
+/// Templates of each format, in the order of [`WHAT`]. `None` if the language lacks the feature.
 const TEMPLATES: &[(&str, [Option<&str>; 3])] = &[
     (
         "go",
@@ -77,14 +77,14 @@ fn variables() -> Map {
     value.as_map().cloned().expect("it is an object")
 }
 
-/// What each of [`WHAT`] prints.
+/// Expected output of each task in [`WHAT`].
 const EXPECTED: [&str; 3] = [
     "Hi Ann, Bob!",
     "<|user|>What is the weather?<|assistant|>Fine.<|user|>And tomorrow?<|assistant|>Wait and see.",
     "Ann",
 ];
 
-/// Those of a format; `handlebars-html` writes what `handlebars` writes.
+/// Returns the templates of a format. `handlebars-html` uses those of `handlebars`.
 fn templates(format: &str) -> &'static [Option<&'static str>; 3] {
     let named = |wanted: &str| TEMPLATES.iter().find(|(name, _)| *name == wanted);
     let base = format.rsplit_once('-').map_or(format, |(base, _)| base);
@@ -120,7 +120,7 @@ fn a_cached_template_renders_without_allocations_but_its_text() {
                 let rendered = rendered.expect("there is nothing to wait for");
                 rendered.expect("it renders").into_text()
             };
-            // The first one makes the buffer that the others write into.
+            // The first render creates the buffer that later renders reuse.
             assert_eq!(run(), EXPECTED[index], "{}", format.name());
             let found = allocation_counter::measure(|| drop(run()));
             if found.count_total != 1 {

@@ -10,8 +10,8 @@ use quillet_core::{Value, json};
 use quillet_template::{CompileOptions, CompiledTemplate, TemplateFactory, TemplateSource};
 use whole::execute;
 
-/// Shows each piece of work to `measure`: in which format, on which prompt,
-/// compiling and rendering.
+/// Passes every format and prompt to `measure`, with one function that compiles and one that
+/// renders.
 pub(crate) fn each(measure: impl Fn(&str, &str, &dyn Fn(), &dyn Fn())) {
     let Some(path) = std::env::args().skip(1).find(|arg| !arg.starts_with('-')) else {
         eprintln!("usage: formats PROMPTS.json (benches/run-formats makes that file)");

@@ -1,5 +1,5 @@
-//! Four prompts, compiled and rendered by minijinja and by us. Both get their
-//! own values ready made and have to give the same text.
+//! Four prompts, compiled and rendered by minijinja and by us. Both engines get the data in their
+//! own value types and must produce the same text.
 
 #[path = "../whole/mod.rs"]
 mod whole;
@@ -20,8 +20,8 @@ struct Case {
     data: serde_json::Value,
 }
 
-/// Shows each piece of work to `measure`: what it is, on which prompt, as
-/// minijinja does it, and as we do.
+/// Passes every task to `measure`: its name, its prompt, and the functions that run it in minijinja
+/// and in our engine.
 pub(crate) fn each(mut measure: impl FnMut(&str, &str, &dyn Fn(), &dyn Fn())) {
     for case in [tiny(), chat(), nested(), big()] {
         let Case {
@@ -59,7 +59,7 @@ pub(crate) fn each(mut measure: impl FnMut(&str, &str, &dyn Fn(), &dyn Fn())) {
     }
 }
 
-/// As chat templates need it.
+/// Returns a minijinja environment with the settings of Hugging Face chat templates.
 fn environment() -> Environment<'static> {
     let mut environment = Environment::new();
     let syntax = SyntaxConfig::builder()
@@ -78,7 +78,7 @@ fn compile(template: &str) -> Arc<dyn CompiledTemplate> {
     compiled.expect("the template compiles")
 }
 
-/// Five variables in a sentence.
+/// A sentence with five variables.
 fn tiny() -> Case {
     Case {
         name: "tiny",
@@ -90,7 +90,7 @@ fn tiny() -> Case {
     }
 }
 
-/// A chat of 50 messages in the manner of ChatML.
+/// A chat of 50 messages in ChatML.
 fn chat() -> Case {
     let template = "\
 {%- if messages[0].role == 'system' %}
@@ -126,7 +126,7 @@ fn chat() -> Case {
     }
 }
 
-/// Conditions and loops inside each other, with filters.
+/// Nested conditions and loops with filters.
 fn nested() -> Case {
     let template = "\
 {% for group in groups %}
@@ -166,7 +166,7 @@ fn nested() -> Case {
     }
 }
 
-/// 20 KB of text with 40 fields.
+/// A text of 20 KB with 40 fields.
 fn big() -> Case {
     let part = |number: usize| format!("{} {{{{ field{number} }}}} ", words(78, number));
     let field = |number: usize| (format!("field{number}"), json!(words(2, number)));
@@ -177,7 +177,7 @@ fn big() -> Case {
     }
 }
 
-/// So many words, that differ with the seed.
+/// Returns `count` words, which depend on the seed.
 fn words(count: usize, seed: usize) -> String {
     const WORDS: [&str; 11] = [
         "context", "token", "model", "prompt", "answer", "render", "value", "source", "policy",

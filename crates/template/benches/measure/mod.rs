@@ -1,15 +1,15 @@
-//! CPU time of pieces of work.
+//! Measurement of CPU time.
 
 use std::fs;
 use std::time::{Duration, Instant};
 
-/// How long each figure is measured; the best of all rounds counts, since
-/// everything that disturbs makes it worse.
+/// Number of rounds per figure. The fastest round counts, because other load can only slow a round
+/// down.
 const ROUNDS: usize = 40;
 const ROUND: Duration = Duration::from_millis(10);
 
-/// CPU nanoseconds of each piece of work, in its best round. The pieces take
-/// turns, so that what disturbs one disturbs all.
+/// Returns the CPU nanoseconds per run of each function in its fastest round. The functions
+/// alternate, so a disturbance affects all of them.
 pub(crate) fn nanoseconds<const N: usize>(pieces: [&dyn Fn(); N]) -> [u64; N] {
     let mut best = [u64::MAX; N];
     for _ in 0..ROUNDS {
@@ -31,7 +31,8 @@ fn round(work: &dyn Fn()) -> u64 {
     (cpu() - begin) / count
 }
 
-/// CPU nanoseconds that this thread has used, where Linux tells; else the wall's.
+/// Returns the CPU nanoseconds that this thread has used on Linux, or the wall time on other
+/// systems.
 pub(crate) fn cpu() -> u64 {
     let used = fs::read_to_string("/proc/thread-self/schedstat").ok();
     let used = used.and_then(|text| text.split(' ').next()?.parse().ok());

@@ -28,7 +28,7 @@ struct Case {
     data: Box<RawValue>,
 }
 
-/// Shows each piece of work to `measure`: what it is, on which prompt.
+/// Passes every task to `measure`, with its name and its prompt.
 pub(crate) fn each(mut measure: impl FnMut(&str, &str, &dyn Fn())) {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../benches/go-template");
     let text = fs::read_to_string(folder.join("cases.json")).expect("cases.json is there");

@@ -1,4 +1,4 @@
-//! One whole render, as a server makes it.
+//! Runs a complete render, as a server does.
 
 use futures_util::FutureExt;
 use quillet_core::Map;

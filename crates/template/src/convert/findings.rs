@@ -1,5 +1,5 @@
-//! Diagnostics of a conversion: errors, and warnings where the result is exact for some values
-//! only.
+//! Diagnostics of a conversion: errors for parts without a counterpart, warnings for parts that are
+//! exact for some values only.
 
 use quillet_core::{Diagnostic, Severity, Span};
 
@@ -65,15 +65,15 @@ impl<'s> ConvertFindings<'s> {
         );
     }
 
-    /// Reports an element without a counterpart. Always returns `None`, which the caller returns
-    /// instead of a node.
+    /// Reports an element without a counterpart. Always returns `None`, so the caller can return
+    /// the result instead of a node.
     pub fn no_counterpart<T>(&mut self, span: Span, what: &str) -> Option<T> {
         let message = format!("{what} has no exact counterpart in other formats");
         self.reject(span, message);
         None
     }
 
-    /// Like [`ConvertFindings::refuse`], with a fix.
+    /// Like [`ConvertFindings::reject`], but also suggests a fix.
     pub fn reject_with_help(
         &mut self,
         span: Span,
@@ -97,7 +97,7 @@ impl<'s> ConvertFindings<'s> {
         self.add(found.help(help), span);
     }
 
-    /// Warns that an element that prints nothing is omitted.
+    /// Warns that the result omits an element that prints nothing.
     pub fn leave_out(&mut self, span: Span, message: impl Into<String>) {
         self.add(
             Diagnostic::warning("convert.comment", self.name, message),

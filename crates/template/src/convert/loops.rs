@@ -1,4 +1,4 @@
-//! Infers from the loops of a tree which variables are lists, declared or not.
+//! Infers list variables from the loops of a tree, including undeclared ones.
 
 use super::shape::VariableType;
 use super::tree::{NodeKind, PathStart, TreeNode, VariablePath};
@@ -7,12 +7,12 @@ use super::tree::{NodeKind, PathStart, TreeNode, VariablePath};
 #[derive(Clone, Debug)]
 enum PathStep {
     Key(String),
-    /// From a list to its items.
+    /// A step from a list to its items.
     Items,
 }
 
-/// Returns the lists that loops iterate over, as kinds of the variables. All other kinds are
-/// unknown.
+/// Returns the kinds of the variables, in which the values of all loops are lists and everything
+/// else is unknown.
 pub(super) fn lists(nodes: &[TreeNode]) -> VariableType {
     let mut finder = LoopFinder::default();
     finder.nodes(nodes);
@@ -22,8 +22,7 @@ pub(super) fn lists(nodes: &[TreeNode]) -> VariableType {
 #[derive(Default)]
 struct LoopFinder {
     found: VariableType,
-    /// Paths that the enclosing loops iterate over; `None` for a value that does not come from a
-    /// variable.
+    /// Paths to the lists of the enclosing loops; `None` for a list without a known path.
     around: Vec<Option<Vec<PathStep>>>,
 }
 
@@ -73,7 +72,7 @@ impl LoopFinder {
         let mut shape = &mut self.found;
         for step in steps {
             shape = match step {
-                // The value is used as a list and as an object, so nothing is known about it.
+                // The template uses the value as a list and as an object, so its kind is unknown.
                 PathStep::Key(_) if matches!(shape, VariableType::List(_)) => return,
                 PathStep::Key(key) => shape.field_mut(key),
                 PathStep::Items => shape.items_mut(),

@@ -1,10 +1,10 @@
 //! Converts templates between formats, where an exact counterpart exists.
-//! Each format reads its own syntax tree into a small neutral one
-//! Each format reads its syntax tree into a small neutral tree ([`Nodes`]) and rejects, with the
-//! location, features that other formats lack: filters, arithmetic, partials, assignments.
-//! Whitespace control is resolved into text during this step. The tree is then checked against the
-//! declared kinds ([`VariableType`]), because formats print values differently, and written in the
-//! target format. This is not a formatter: layout inside tags is lost.
+//!
+//! Each format reads its syntax tree into a small neutral tree ([`Nodes`]). It rejects features
+//! that other formats lack, such as filters, arithmetic, partials and assignments, and reports
+//! their locations. Whitespace control is resolved into text during this step. The tree is then
+//! checked against the declared kinds ([`VariableType`]), because formats print values differently,
+//! and is written in the target format. The conversion loses the layout inside tags.
 
 mod findings;
 mod language;
@@ -81,7 +81,7 @@ pub fn convert(
     finish(text, options, findings)
 }
 
-/// Reads a template into the neutral tree. Errors go to `findings`.
+/// Reads a template into the neutral tree. Rejected features are reported to `findings`.
 ///
 /// # Errors
 /// Returns an error if the source does not compile in this format.
@@ -127,7 +127,7 @@ pub fn read(
     nodes.map(merged)
 }
 
-/// Adapts a tree to another format and writes it. If there are errors, the text is meaningless.
+/// Adapts a tree to another format and writes it. The text is meaningless if there are errors.
 pub fn rewrite(
     nodes: Nodes,
     from: Language,
@@ -140,7 +140,7 @@ pub fn rewrite(
     write(to, &nodes, shapes, findings)
 }
 
-/// Writes a tree. Errors go to `findings`.
+/// Writes a tree. Unsupported elements are reported to `findings`.
 pub fn write(
     language: Language,
     nodes: &[TreeNode],

@@ -4,10 +4,10 @@ use quillet_core::Value;
 
 use super::tree::{LoopPosition, PathStart, VariablePath};
 
-/// The declared kind of a value.
+/// Declared kind of a value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum VariableType {
-    /// Undeclared.
+    /// An undeclared kind.
     #[default]
     Unknown,
     /// Text.
@@ -25,8 +25,8 @@ pub enum VariableType {
 }
 
 impl VariableType {
-    /// Returns the kind that a JSON Schema declares by `type`, `properties`, `items`, or `enum` of
-    /// texts. Anything else is unknown.
+    /// Returns the kind that a JSON Schema declares with `type`, `properties`, `items`, or an
+    /// `enum` of texts. Other schemas give an unknown kind.
     #[must_use]
     pub fn of_schema(schema: &Value) -> Self {
         let at = |key: &str| schema.as_map().and_then(|map| map.get(key));
@@ -69,7 +69,8 @@ impl VariableType {
         })
     }
 
-    /// Declares the kind of a path of fields; `items[].title` is the title of each item.
+    /// Declares the kind of a path of fields. In `items[].title`, the path leads to the title of
+    /// each item.
     ///
     /// # Examples
     ///
@@ -174,7 +175,7 @@ fn of_choices(choices: Option<&Value>) -> VariableType {
 #[derive(Clone, Debug)]
 pub struct TypeScope<'s> {
     declared: Frames<'s>,
-    /// Lists that are known from loops, for undeclared variables.
+    /// Lists inferred from loops, for undeclared variables.
     lists: Frames<'s>,
 }
 
@@ -222,7 +223,7 @@ impl<'s> TypeScope<'s> {
         TypeScope::with_lists(root, &VariableType::Unknown)
     }
 
-    /// Same, with undeclared variables that loops show to be lists.
+    /// Like [`TypeScope::new`], but with a list kind for undeclared variables in loops.
     pub(super) fn with_lists(root: &'s VariableType, lists: &'s VariableType) -> Self {
         TypeScope {
             declared: Frames::new(root),

@@ -1,13 +1,13 @@
-//! The neutral tree: features that templates of every format share.
+//! The neutral tree: template features that all formats share.
 //!
-//! Names are resolved by the reader: a path begins at the variables or at the item of a loop, so
-//! the tree does not depend on the lookup rules of any format.
+//! The reader of each format resolves names. A path begins at the variables or at the item of a
+//! loop, so the tree does not depend on the lookup rules of a format.
 
 use std::sync::Arc;
 
 use quillet_core::Span;
 
-/// A template, or a part of one.
+/// The elements of a template or of a part of it.
 pub type Nodes = Vec<TreeNode>;
 
 /// An element with its location in the source.
@@ -84,9 +84,10 @@ pub struct VariablePath {
 pub enum PathStart {
     /// The variables of the template.
     Root,
-    /// The item of a loop, by the number of loops around that loop.
+    /// Item of a loop. The number is the depth of the loop, from the outermost.
     Item(usize),
-    /// A loop variable of the loop at this depth. It has no fields, so there are no keys.
+    /// A loop variable of the loop at this depth. The path has no keys, because loop variables have
+    /// no fields.
     Loop(usize, LoopPosition),
 }
 
@@ -106,7 +107,7 @@ pub enum LoopPosition {
 /// A call of a late-bound function.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TreeCall {
-    /// Name of the function, with `_` between a plugin and its function.
+    /// Name of the function. `_` separates the plugin from the function.
     pub name: String,
     /// Positional arguments.
     pub positional: Vec<Argument>,
@@ -205,16 +206,16 @@ impl TreeNode {
         TreeNode { kind, span }
     }
 
-    /// Whether it prints nothing itself and divides no text.
+    /// Whether the element is a comment, which prints nothing and does not separate texts.
     #[must_use]
     pub fn is_comment(&self) -> bool {
         matches!(self.kind, NodeKind::Comment(_))
     }
 }
 
-/// Normalizes a tree: adjacent texts are joined, empty ones are dropped, and a condition followed
-/// by its negation becomes one condition with two branches, even if the first contains a loop over
-/// the same list. A branch for a nonzero index excludes the first item.
+/// Normalizes a tree. Adjacent texts are joined, and empty texts are dropped. A condition followed
+/// by its negation becomes one condition with two branches, even if the first branch contains a
+/// loop over the same list. A test for a nonzero index becomes a test that excludes the first item.
 #[must_use]
 pub fn merged(nodes: Nodes) -> Nodes {
     let mut merged: Nodes = Vec::with_capacity(nodes.len());
@@ -232,7 +233,7 @@ pub fn merged(nodes: Nodes) -> Nodes {
     merged
 }
 
-/// Merges an element into the previous one, or returns it.
+/// Merges an element into the previous one. Returns the element if they cannot be merged.
 fn join(before: &mut NodeKind, kind: NodeKind) -> Option<NodeKind> {
     if let (NodeKind::Text(before), NodeKind::Text(text)) = (&mut *before, &kind) {
         before.push_str(text);
@@ -299,7 +300,7 @@ impl NodeKind {
 }
 
 impl TreeCondition {
-    /// Returns the condition with its branches; a test of the index becomes the negated test for
+    /// Returns the condition with its branches. A test of the index becomes the negated test for
     /// the first item.
     fn with_parts(self, then: Nodes, otherwise: Nodes) -> NodeKind {
         match (self.path.start, &self.equals) {

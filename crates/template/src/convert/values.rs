@@ -1,7 +1,7 @@
-//! Values that two formats print or evaluate differently.
+//! Handling of values that two formats print or evaluate differently.
 //!
-//! Texts and whole numbers print the same everywhere. A value declared to be of another kind is
-//! rewritten (a boolean becomes a condition) or rejected. An undeclared value is converted, with a
+//! Texts and whole numbers print the same in all formats. A value of another declared kind is
+//! rewritten (a boolean becomes a condition) or rejected. An undeclared value is converted with a
 //! warning.
 
 use quillet_core::Span;
@@ -17,7 +17,7 @@ use super::tree::{
 /// Maximum number of names in a warning.
 const MOST_NAMES: usize = 20;
 
-/// Names of undeclared printed values, and the location of the first.
+/// Names of undeclared values that are printed, and the location of the first one.
 #[derive(Default)]
 struct UndeclaredNames {
     names: Vec<String>,
@@ -154,8 +154,8 @@ impl ValueComparison<'_, '_> {
         }
     }
 
-    /// Formats agree only on comparing texts with texts: Go, for example, compares nothing else
-    /// with a text.
+    /// Checks that a compared value is a text. Formats agree only on comparisons of two texts. Go,
+    /// for example, cannot compare another value with a text.
     fn equality(&mut self, path: &VariablePath, span: Span) {
         let shape = self.scope.shape(path);
         let same = self.from.printing() == self.to.printing();
@@ -210,7 +210,7 @@ impl ValueComparison<'_, '_> {
         }
     }
 
-    /// Adds one warning for all undeclared values.
+    /// Adds a warning that lists all undeclared values.
     fn report_undeclared(self) {
         let Some(span) = self.undeclared.first else {
             return;
@@ -243,7 +243,7 @@ fn difference(from: Language, to: Language) -> String {
     )
 }
 
-/// Replaces a boolean by a condition that prints the source format's words.
+/// Replaces a boolean by a condition that prints the words of the source format.
 fn boolean_words(path: VariablePath, printing: PrintRules, span: Span) -> NodeKind {
     let [yes, no] = printing.booleans();
     let text = |text: &str| vec![TreeNode::new(NodeKind::Text(text.to_owned()), span)];

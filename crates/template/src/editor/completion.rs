@@ -5,24 +5,24 @@ use std::collections::HashSet;
 use quillet_core::{Span, TokenKind};
 use serde::Serialize;
 
-/// Names from outside a template that it can use.
+/// External names that a template can use.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ExternalNames<'a> {
-    /// Variables, by the first key of their paths.
+    /// Variables, by the first key of each path.
     pub variables: &'a [String],
     /// Late-bound functions: tools.
     pub functions: &'a [String],
 }
 
 /// A completion item. Items are not filtered by the typed text, which is the text of
-/// [`CompletionItem::span`]; the editor decides how to compare it.
+/// [`CompletionItem::span`]. The editor does the matching.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CompletionItem {
-    /// Label in the list, and the inserted text.
+    /// Label in the list. It is also the inserted text.
     pub label: String,
     /// Kind of the item.
     pub kind: TokenKind,
-    /// Short description: `filter`, `block`.
+    /// Short description, such as `filter` or `block`.
     pub detail: String,
     /// Bytes to replace: the word at the position, or an empty range.
     pub span: Span,
@@ -45,7 +45,7 @@ impl CompletionList {
         }
     }
 
-    /// Adds words of one kind.
+    /// Adds words of the same kind.
     pub(crate) fn add<L: Into<String>>(
         &mut self,
         kind: TokenKind,
@@ -74,7 +74,7 @@ impl CompletionList {
         self.add(TokenKind::Variable, "variable", variables);
     }
 
-    /// Adds late-bound functions, then the format's own.
+    /// Adds late-bound functions, followed by the format's own functions.
     pub(crate) fn functions(&mut self, names: &ExternalNames<'_>, own: &[&str], detail: &str) {
         let tools = names.functions.iter().map(String::as_str);
         self.add(TokenKind::Function, "function", tools);

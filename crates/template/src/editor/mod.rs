@@ -1,7 +1,7 @@
 //! Syntax tokens and completion items of a template, for editors.
 //!
-//! Both work on unfinished text. The format's lexer supplies the tokens; after an error it
-//! continues with the next tag, up to a hundred times per text.
+//! Both work on incomplete text. The format's lexer supplies the tokens. After an error it
+//! continues with the next tag, at most a hundred times per text.
 //!
 //! ```
 //! use quillet_template::editor::{self, ExternalNames};
@@ -63,8 +63,8 @@ pub fn tokens(
 }
 
 /// Returns the tokens of a text whose messages begin with role lines
-/// ([`MessageSyntax::RoleLines`](crate::MessageSyntax::RoleLines)): [`tokens`], and the role of
-/// each such line.
+/// ([`MessageSyntax::RoleLines`](crate::MessageSyntax::RoleLines)): those of [`tokens`], and a
+/// token for the role in each role line.
 ///
 /// ```
 /// use quillet_core::TokenKind;
@@ -93,9 +93,9 @@ pub fn tokens_with_roles(
     token::overlay(&tokens(format, text, limits), &roles)
 }
 
-/// Returns the completion items at a byte of a text in a format ([`TemplateFormat::completions`]).
-/// There are none in plain text, outside the text, inside a character, or in a text larger than
-/// [`CompileLimits::source_bytes`].
+/// Returns the completion items at a byte offset of a text in a format
+/// ([`TemplateFormat::completions`]). The list is empty in plain text, at an offset that is outside
+/// the text or inside a character, and for a text larger than [`CompileLimits::source_bytes`].
 ///
 /// ```
 /// use quillet_template::format::mustache::MustacheFormat;

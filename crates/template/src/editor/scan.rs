@@ -1,18 +1,18 @@
-//! Token scanning that the lexers of all formats share for editors.
+//! Token scanning for editors, shared by the lexers of all formats.
 
 use quillet_core::{SemanticToken, Span, TokenKind};
 
-/// Number of errors in one text after which scanning continues. Each may cost a scan of the rest of
-/// the text, so the number is bounded; there are no tokens after the last.
+/// Maximum number of errors after which scanning of a text continues. The number is bounded because
+/// each error may cost a scan of the remaining text. There are no tokens after the last error.
 pub(crate) const MOST_FAULTS: usize = 100;
 
-/// The tokens of a text that may be unfinished.
+/// Tokens of a text, which may be incomplete.
 #[derive(Debug, Default)]
 pub(crate) struct TokenScan {
     /// Tokens in source order.
     pub(crate) tokens: Vec<SemanticToken>,
-    /// Index of the token that opens the tag in which the text ends, if completion is possible
-    /// there: not in a comment or a string.
+    /// Index of the token that opens the unclosed tag at the end of the text. `None` if completion
+    /// is impossible there, as in a comment or a string.
     pub(crate) open: Option<usize>,
 }
 
@@ -23,13 +23,13 @@ impl TokenScan {
         }
     }
 
-    /// Start of a tag.
+    /// Adds the opening delimiter of a tag.
     pub(crate) fn begin(&mut self, start: usize, end: usize) {
         self.open = Some(self.tokens.len());
         self.add(start, end, TokenKind::Delimiter);
     }
 
-    /// End of a tag.
+    /// Adds the closing delimiter of a tag.
     pub(crate) fn end(&mut self, start: usize, end: usize) {
         self.open = None;
         self.add(start, end, TokenKind::Delimiter);
@@ -47,15 +47,15 @@ pub(crate) struct CompletionSpot {
 }
 
 impl CompletionSpot {
-    /// Returns the position at a byte, or `None` where completion is impossible: in plain text, in
-    /// a string or comment, after a dot.
+    /// Returns the position at a byte offset, or `None` where completion is impossible: in plain
+    /// text, in a string or a comment, or after a dot.
     pub(crate) fn find(
         text: &str,
         at: usize,
         scan: impl FnOnce(&str) -> TokenScan,
     ) -> Option<Self> {
         let mut before = text.get(..at)?.to_owned();
-        // In some formats a name becomes a name only through what follows it.
+        // In some formats a name is only recognized with the character after it.
         before.push(' ');
         let mut scan = scan(&before);
         let tag = scan.open?;
@@ -67,8 +67,8 @@ impl CompletionSpot {
                 TokenKind::Variable | TokenKind::Function | TokenKind::Keyword => {
                     span.start = last.span.start;
                     scan.tokens.pop();
-                    // A token directly after a value (`.`, `[`) accesses the value, except for the
-                    // root.
+                    // A name directly after a value accesses a field of the value, unless the value
+                    // is the root.
                     let joined = scan.tokens.last().filter(|value| {
                         let is_value = matches!(
                             value.kind,
@@ -119,7 +119,7 @@ impl CompletionSpot {
         self.back(1)
     }
 
-    /// Returns the token before the previous one.
+    /// Returns the token before the one that [`CompletionSpot::before`] returns.
     pub(crate) fn before_that(&self) -> Option<(TokenKind, &str)> {
         self.back(2)
     }
@@ -148,7 +148,7 @@ impl CompletionSpot {
         }
     }
 
-    /// Whether the tag contains the word before the cursor.
+    /// Whether the tag contains this word before the cursor.
     pub(crate) fn has(&self, word: &str) -> bool {
         let tokens = self.tag..self.scan.tokens.len();
         tokens

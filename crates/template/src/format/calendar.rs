@@ -1,4 +1,4 @@
-//! English names of months and days, the only language in which formats write dates.
+//! English names of months and days. Formats write dates only in English.
 
 pub(crate) const MONTHS: [&str; 12] = [
     "January",

@@ -1,5 +1,5 @@
-//! JavaScript's conversions of values, for the formats that originate there (Handlebars and
-//! Mustache): text, truth and properties.
+//! JavaScript's conversion of values to text and booleans, and access to properties. Handlebars and
+//! Mustache use them.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -8,11 +8,11 @@ use quillet_core::Value;
 
 use crate::{Pass, StopReason};
 
-/// Returns the replacement of a byte that must be escaped.
+/// Function that returns the replacement of a byte, if the byte must be escaped.
 pub(super) type Escape = fn(u8) -> Option<&'static str>;
 
-/// Writes the text of a value: `String(value)`, but nothing for `null`. Integers keep all digits,
-/// where JavaScript rounds beyond 2^53.
+/// Writes the text of a value like `String(value)`, except that `null` prints nothing. Integers
+/// keep all digits, whereas JavaScript rounds beyond 2^53.
 pub(super) fn write(
     pass: &mut Pass<'_>,
     value: &Value,
@@ -47,7 +47,7 @@ pub(super) fn write(
     }
 }
 
-/// Writes text with its escapes.
+/// Writes a text and escapes it.
 pub(super) fn write_text(
     pass: &mut Pass<'_>,
     text: &str,
@@ -58,7 +58,7 @@ pub(super) fn write_text(
     };
     let mut written = 0;
     for (at, byte) in text.bytes().enumerate() {
-        // Only ASCII is escaped, so both ends are on character boundaries.
+        // Only ASCII is escaped, so both offsets are character boundaries.
         if let Some(instead) = escape(byte) {
             pass.write(text.get(written..at).unwrap_or_default())?;
             pass.write(instead)?;
@@ -115,8 +115,8 @@ pub(super) fn integer(out: &mut Vec<u8>, value: i64) {
     let _ = write!(out, "{value}");
 }
 
-/// Appends a number as JavaScript prints it: the shortest digits that parse to it, with an exponent
-/// from 1e21 on and below 1e-6.
+/// Appends a number like JavaScript, with the fewest digits that parse to it. An exponent is used
+/// below 1e-6 and from 1e21 on.
 pub(super) fn number(out: &mut Vec<u8>, value: f64) {
     if value.fract() == 0.0 && value.abs() < 1e15 {
         return integer(out, value as i64);
@@ -136,7 +136,7 @@ pub(super) fn number(out: &mut Vec<u8>, value: f64) {
     lay_out(out, &digits, exponent.parse().unwrap_or(0));
 }
 
-/// Writes digits of a number whose first digit has the weight 10^`exponent`.
+/// Writes the digits of a number. The first digit has the weight 10^`exponent`.
 fn lay_out(out: &mut Vec<u8>, digits: &[u8], exponent: i32) {
     let zeros = |out: &mut Vec<u8>, count: usize| out.resize(out.len() + count, b'0');
     // Number of digits before the point.
@@ -170,7 +170,7 @@ fn lay_out(out: &mut Vec<u8>, digits: &[u8], exponent: i32) {
     }
 }
 
-/// Whether a value is true in JavaScript: all except `null`, `false`, zero, NaN and the empty text.
+/// Whether a value is true in JavaScript. `null`, `false`, zero, NaN and the empty text are false.
 pub(super) fn is_true(value: &Value) -> bool {
     match value {
         Value::Null => false,
@@ -183,18 +183,18 @@ pub(super) fn is_true(value: &Value) -> bool {
     }
 }
 
-/// A property's value: borrowed from the data, or computed.
+/// Value of a property: borrowed from the data, or computed.
 #[derive(Debug, PartialEq)]
 pub(super) enum PropertyValue<'v> {
     /// Borrowed from the data.
     Held(&'v Value),
-    /// A length, or a character.
+    /// A length or a character.
     Made(Value),
 }
 
 /// Returns a value's own property: an entry of an object, an item or the `length` of a list, a
-/// character or the `length` of a text (both in UTF-16 units). There are no properties from
-/// JavaScript's prototypes.
+/// character or the `length` of a text (both in UTF-16 units). Properties of JavaScript's
+/// prototypes are not available.
 pub(super) fn property<'v>(value: &'v Value, name: &str) -> Option<PropertyValue<'v>> {
     match value {
         Value::Map(map) if map.is_fallback() => {
@@ -213,7 +213,7 @@ pub(super) fn property<'v>(value: &'v Value, name: &str) -> Option<PropertyValue
     }
 }
 
-/// Returns the value inside the fallback of a failed call: empty, unless it has content of its own.
+/// Returns a property inside a fallback value. It is empty, unless the fallback has content.
 #[cold]
 fn standing_in(value: &Value, map: &quillet_core::Map, name: &str) -> Value {
     let meant = map
@@ -230,7 +230,7 @@ fn made<'v>(length: usize) -> PropertyValue<'v> {
     PropertyValue::Made(Value::Int(i64::try_from(length).unwrap_or(i64::MAX)))
 }
 
-/// Parses an array index: digits without a leading zero.
+/// Parses an array index, which consists of digits without a leading zero.
 fn index(name: &str) -> Option<usize> {
     let first = name.bytes().next()?;
     if first.is_ascii_digit() && (first != b'0' || name.len() == 1) {
@@ -240,7 +240,7 @@ fn index(name: &str) -> Option<usize> {
     }
 }
 
-/// Whether `\s` of JavaScript's regular expressions matches a character.
+/// Whether `\s` in JavaScript's regular expressions matches a character.
 pub(crate) fn is_space(c: char) -> bool {
     c == '\u{FEFF}' || (c != '\u{85}' && c.is_whitespace())
 }

@@ -1,4 +1,4 @@
-//! Literal text of one source, in one buffer.
+//! Buffer for the literal text of one source.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use quillet_core::Diagnostic;
 
 use crate::structure::{Elements, MessageSyntax};
 
-/// Literal texts in source order, with the marks of their messages.
+/// Literal texts in source order, with marks of message structure.
 #[derive(Debug)]
 pub(crate) struct Literals {
     text: String,
@@ -22,7 +22,7 @@ impl Literals {
         }
     }
 
-    /// Adds a text that begins at `at` in the source; returns its range in the buffer.
+    /// Adds a text, which begins at `at` in the source. Returns its range in the buffer.
     pub(crate) fn add(&mut self, literal: &str, at: usize) -> Range<usize> {
         let start = self.text.len();
         match &mut self.elements {
@@ -32,7 +32,7 @@ impl Literals {
         start..self.text.len()
     }
 
-    /// Returns the errors in the messages of a source whose texts are all written, in order.
+    /// Returns the errors in the messages of a source that always prints all of its texts in order.
     pub(crate) fn diagnostics(&self, name: &str, source: &str) -> Vec<Diagnostic> {
         let elements = self.elements.as_ref();
         elements.map_or_else(Vec::new, |elements| elements.diagnostics(name, source))

@@ -1,4 +1,4 @@
-//! Errors of a source before they become diagnostics. Go's messages do not use this.
+//! Errors of a source before they become diagnostics. The Go format does not use them.
 
 use std::ops::{Deref, DerefMut};
 
@@ -9,7 +9,8 @@ use crate::TemplateSource;
 /// Maximum number of errors in one source.
 pub(super) const MOST_PROBLEMS: usize = 20;
 
-/// An error. One pointer wide, because parsers recurse and every level reserves stack for one.
+/// A parse error. It is one pointer wide, because parsers recurse and every level reserves stack
+/// for an error.
 #[derive(Clone, Debug)]
 pub(super) struct ParseProblem(Box<ProblemDetail>);
 
@@ -20,7 +21,7 @@ pub(super) struct ProblemDetail {
     pub(super) span: Span,
     pub(super) help: Option<String>,
     code: &'static str,
-    /// Whether the original implementation accepts the source, and fails only at render time.
+    /// Whether the format's host accepts the source and fails only at render time.
     pub(super) is_late: bool,
 }
 
@@ -40,7 +41,7 @@ impl ParseProblem {
         ParseProblem::new(message, Span { start, end })
     }
 
-    /// Creates the error for an exceeded limit.
+    /// Marks the error as an exceeded limit.
     pub(super) fn limit(mut self) -> Self {
         self.code = "template.limit";
         self
@@ -51,7 +52,7 @@ impl ParseProblem {
         self
     }
 
-    /// Adds how to fix it.
+    /// Adds a suggested fix.
     pub(super) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self

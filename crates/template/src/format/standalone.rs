@@ -1,28 +1,28 @@
-//! Standalone tags: Handlebars and Mustache remove a line that contains only a tag, so block tags
+//! Standalone tags. Handlebars and Mustache remove a line that contains only a tag, so block tags
 //! can be on separate lines.
 
 use super::javascript::is_space;
 
-/// Whether only white space precedes the end of `before` on its line. At the start of a source
-/// (`first`) no line break is required.
+/// Whether the last line of `before` contains only white space. With `first`, `before` starts the
+/// source, and no line break is required.
 pub(super) fn blank_before(before: &str, first: bool) -> bool {
     let line = before.trim_end_matches(|c| c != '\n' && is_space(c));
     line.ends_with('\n') || (first && line.is_empty())
 }
 
-/// Whether only white space follows the start of `after` on its line. At the end of a source
-/// (`last`) no line break is required.
+/// Whether the first line of `after` contains only white space. With `last`, `after` ends the
+/// source, and no line break is required.
 pub(super) fn blank_after(after: &str, last: bool) -> bool {
     let line = after.trim_start_matches(|c| c != '\n' && is_space(c));
     line.starts_with('\n') || (last && line.is_empty())
 }
 
-/// Returns the text before a standalone tag without its indentation.
+/// Returns the text before a standalone tag without the tag's indentation.
 pub(super) fn without_indent(before: &str) -> &str {
     before.trim_end_matches([' ', '\t'])
 }
 
-/// Returns the text after a standalone tag without the rest of its line.
+/// Returns the text after a standalone tag without the rest of the tag's line.
 pub(super) fn without_line_end(after: &str) -> &str {
     let rest = after.trim_start_matches([' ', '\t']);
     let rest = rest.strip_prefix('\r').unwrap_or(rest);

@@ -1,4 +1,4 @@
-//! Time and random bits from the embedding program, if there is no operating system.
+//! Time and random bits from the embedding program, on targets without an operating system.
 
 use std::ops::Add;
 use std::sync::OnceLock;
@@ -6,24 +6,25 @@ use std::time::{Duration, SystemTime};
 
 static PROVIDED: OnceLock<HostFunctions> = OnceLock::new();
 
-/// Functions of the embedding program.
+/// Functions that the embedding program provides.
 #[derive(Clone, Copy, Debug)]
 pub struct HostFunctions {
-    /// Returns the time since 1970-01-01 UTC; `Date.now()` in JavaScript. Without it there is no
-    /// time limit, and dates are those of 1970.
+    /// Returns the time since 1970-01-01 UTC, such as `Date.now()` in JavaScript. Without this
+    /// function there is no time limit, and dates are those of 1970.
     pub since_epoch: Option<fn() -> Duration>,
-    /// Returns 64 unpredictable random bits; `crypto.getRandomValues` in JavaScript. They form the
-    /// secret that distinguishes a template's messages from imitations in variables.
+    /// Returns 64 unpredictable random bits, such as those of `crypto.getRandomValues` in
+    /// JavaScript. They form the secret that distinguishes a template's messages from imitations in
+    /// variables.
     pub random: fn() -> u64,
 }
 
-/// Registers the functions, once and before the first template is compiled. Returns false if some
-/// were registered before.
+/// Registers the functions. Call this once, before the first template is compiled. Returns false if
+/// functions were registered before.
 pub fn provide(provided: HostFunctions) -> bool {
     PROVIDED.set(provided).is_ok()
 }
 
-/// An instant of the registered clock, which bounds renders; constant without a clock.
+/// A time on the registered clock, which limits renders. Constant without a clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Instant(Duration);
 
@@ -34,13 +35,13 @@ impl Instant {
         Instant(since_epoch())
     }
 
-    /// Returns the instant this much later, if representable.
+    /// Returns the instant after this duration, if it is representable.
     #[must_use]
     pub fn checked_add(self, time: Duration) -> Option<Self> {
         self.0.checked_add(time).map(Instant)
     }
 
-    /// Returns the time since an earlier instant; zero if that is not earlier.
+    /// Returns the time since an earlier instant, or zero if that is not earlier.
     #[must_use]
     pub fn saturating_duration_since(self, earlier: Instant) -> Duration {
         self.0.saturating_sub(earlier.0)
@@ -64,8 +65,8 @@ pub(crate) fn time_of_day() -> SystemTime {
 /// Returns 128 random bits.
 ///
 /// # Panics
-/// Panics if none were registered. There is no fallback: predictable bits would let a variable's
-/// text pass as a message of the template.
+/// Panics if no functions were registered. There is no fallback: with predictable bits, text in a
+/// variable could pass as a message of the template.
 pub(crate) fn random() -> [u64; 2] {
     let provided = PROVIDED.get();
     let provided = provided.expect("host::provide was called before the first template");

@@ -1,10 +1,11 @@
-//! Time and random bits from the environment of a render.
+//! Sources of the time and of random bits.
 //!
-//! An operating system provides both. WebAssembly without one (`wasm32-unknown-unknown`) has
-//! neither, so the embedding program must pass them in before the first template, see [`provide`].
+//! An operating system provides both. WebAssembly without an operating system
+//! (`wasm32-unknown-unknown`) provides neither, so the embedding program must register functions
+//! before the first template, see [`provide`].
 //!
-//! Without a clock the time limit does not apply, and dates are those of 1970; the limits on steps,
-//! memory and output still end every template.
+//! Without a clock there is no time limit, and dates are those of 1970. The limits on steps, memory
+//! and output still end every render.
 
 #[cfg(any(doc, test, all(target_family = "wasm", target_os = "unknown")))]
 #[cfg_attr(
@@ -23,6 +24,6 @@ pub use self::embedder::{HostFunctions, provide};
 pub(crate) use self::embedder::{random, time_of_day};
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 pub(crate) use self::system::{random, time_of_day};
-/// An instant of the clock that bounds renders.
+/// A time on the clock that limits renders.
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 pub use std::time::Instant;

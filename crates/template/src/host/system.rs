@@ -10,8 +10,8 @@ pub(crate) fn time_of_day() -> SystemTime {
 
 /// Returns 128 unpredictable random bits.
 pub(crate) fn random() -> [u64; 2] {
-    // SipHash with a secret key from the system's random source: without the key its output is
-    // indistinguishable from random bits.
+    // SipHash with a random secret key from the system. Without the key, its output cannot be
+    // distinguished from random bits.
     let keyed = RandomState::new();
     [keyed.hash_one(1), keyed.hash_one(2)]
 }

@@ -1,4 +1,4 @@
-//! Calls of one evaluation, and handling of missing results.
+//! Calls of an evaluation, and handling of missing results.
 
 use std::sync::Arc;
 
@@ -15,11 +15,11 @@ use crate::limits::LimitKind;
 pub enum CallState {
     /// The value.
     Ready(Value),
-    /// The call is made after this pass. To print the value, an evaluator prints nothing and
-    /// continues. To inspect it, an evaluator skips the statement, records that with
-    /// [`Pass::skip`], and continues with the next one, provided that one is certain to be
-    /// evaluated and reads nothing that the skipped one would have set. Otherwise it returns
-    /// [`StopReason::Suspended`].
+    /// The result is not available yet, because the call is made after this pass. To print the
+    /// value, an evaluator prints nothing and continues. To inspect it, an evaluator skips the
+    /// statement and records this with [`Pass::skip`]. It continues with the next statement if that
+    /// is evaluated in any case and does not depend on anything that the skipped one would have
+    /// set. If not, it returns [`StopReason::Suspended`].
     Pending,
 }
 
@@ -28,19 +28,20 @@ pub enum CallState {
 pub(crate) struct PassCall {
     pub(crate) name: Arc<str>,
     pub(crate) arguments: CallArguments,
-    /// Empty for idempotent functions, whose calls are identified by value.
+    /// Location of the call. Empty for idempotent functions, whose calls are identified by their
+    /// arguments.
     site: Site,
-    /// `None` until the call has completed.
+    /// Result of the call. `None` until the call has completed.
     pub(crate) result: Option<Result<Value, CallError>>,
-    /// Length of its chain, including this call.
+    /// Length of the call's chain, including this call.
     pub(crate) depth: usize,
-    /// The previous call in its chain.
+    /// The previous call in the chain.
     pub(crate) cause: Option<usize>,
-    /// Whether a pass could not continue somewhere without its result.
+    /// Whether a pass has skipped a statement or ended because the result is missing.
     pub(crate) looked: bool,
     /// Index of the call in the scheduler, if it was started.
     pub(crate) job: Option<usize>,
-    /// Whether this pass has reached it.
+    /// Whether the current pass has reached the call.
     met: bool,
 }
 
@@ -55,14 +56,14 @@ impl PassCall {
     }
 }
 
-/// The calls of one entry, and the parent of the calls registered next.
+/// The calls of an entry, and the parent of the calls that are registered next.
 #[derive(Debug, Default)]
 pub(crate) struct PassCalls {
     pub(crate) all: Vec<PassCall>,
-    /// The call whose result triggered this pass.
+    /// The call whose result started this pass.
     pub(crate) cause: Option<usize>,
-    /// Whether the previous pass was ended by [`Pass::stop`]: calls it did not reach waited for
-    /// their turn, not for a result, so they do not extend a chain.
+    /// Whether [`Pass::stop`] ended the previous pass. If so, newly reached calls did not wait for
+    /// a result, so they do not extend a chain.
     pub(crate) stopped: bool,
 }
 
@@ -74,7 +75,7 @@ impl PassCalls {
         }
     }
 
-    /// Returns the names of the chain that ends in this call, first to last.
+    /// Returns the names of the calls in the chain that ends in this call, in order.
     pub(crate) fn chain(&self, last: usize) -> Vec<Arc<str>> {
         let mut names = Vec::new();
         let mut next = Some(last);
@@ -86,9 +87,9 @@ impl PassCalls {
         names
     }
 
-    /// Returns a call that an earlier pass reached and this complete pass did not.
+    /// Returns a call that an earlier pass reached and the current complete pass did not.
     pub(crate) fn unmet(&self, functions: &dyn FunctionHost) -> Option<&PassCall> {
-        // Equal idempotent calls share one entry, so a pass may reach fewer of them legitimately.
+        // Equal idempotent calls share one entry, so a pass may legitimately reach fewer of them.
         let unmet = |call: &&PassCall| !call.met && !functions.idempotent(&call.name);
         self.all.iter().find(unmet)
     }
@@ -98,25 +99,25 @@ impl Pass<'_> {
     /// Records that a statement was skipped because it needs the result of a pending call. The
     /// statement has written nothing, and the pass continues.
     ///
-    /// A format may continue only if the following text is evaluated whatever the result is, and
-    /// does not read anything that the statement would have set.
+    /// A format may continue only if the following text is evaluated in any case, and does not
+    /// depend on anything that the statement would have set.
     pub fn skip(&mut self) {
         self.skip_since(0);
     }
 
-    /// Returns the number of placeholders so far, for [`Pass::skip_since`].
+    /// Returns the current number of placeholders, for [`Pass::skip_since`].
     #[inline]
     pub(crate) fn holes(&self) -> usize {
         self.holes.len()
     }
 
-    /// Same, for a statement that reached the placeholders since `holes`. If there are none, it
-    /// read a variable, which may depend on any of them.
+    /// Like [`Pass::skip`], for a statement that began when there were `first` placeholders. If the
+    /// statement reached none, it read a variable that may depend on any earlier placeholder.
     #[cold]
     pub(crate) fn skip_since(&mut self, first: usize) {
         self.pending = true;
-        // If the statement itself reached no placeholder, it read a variable that depends on one;
-        // which one is unknown, so all are marked.
+        // The variable that the statement read depends on an unknown placeholder, so all of them
+        // are marked as needed.
         let met = match self.holes.get(first..) {
             Some(met) if !met.is_empty() => met,
             _ => &self.holes,
@@ -136,21 +137,21 @@ impl Pass<'_> {
         StopReason::Suspended
     }
 
-    /// Whether [`Pass::stop`] ended the pass, so evaluation must not continue.
+    /// Whether [`Pass::stop`] ended the pass. If so, the evaluation must not continue.
     pub(crate) fn is_stopped(&self) -> bool {
         self.stopped
     }
 
-    /// Enters a location that contains calls: a loop, a macro call, an include.
+    /// Enters a location with calls in it: a loop, a macro call, an include.
     #[inline]
     pub(crate) fn enter(&mut self, place: usize) {
         self.path.push(place);
     }
 
-    /// Sets the iteration of the last loop entered.
+    /// Sets the iteration of the last entered loop.
     #[inline]
     pub(crate) fn turn(&mut self, turn: usize) {
-        // The location of a loop is pushed once and overwritten per iteration, which needs no
+        // The location of a loop is pushed once, and each iteration overwrites it without an
         // allocation.
         if let Some(last) = self.path.last_mut() {
             *last = turn;
@@ -163,28 +164,28 @@ impl Pass<'_> {
         self.path.len()
     }
 
-    /// Leaves all locations that were entered since.
+    /// Leaves all locations that were entered since [`Pass::entered`] returned this number.
     #[inline]
     pub(crate) fn leave(&mut self, entered: usize) {
         self.path.truncate(entered);
     }
 
-    /// Calls a function with the variables that have the names of its parameters: for formats whose
-    /// syntax has no arguments.
+    /// Calls a function with the variables that have the names of its parameters. For formats
+    /// without arguments in their syntax.
     ///
     /// # Errors
-    /// Same as [`Pass::call`].
+    /// Returns the errors of [`Pass::call`].
     pub fn call_bound(&mut self, name: &str) -> Result<CallState, StopReason> {
         self.call_bound_at(&[], name)
     }
 
-    /// Same with a location, see [`Pass::call_at`].
+    /// Like [`Pass::call_bound`], but with a location, see [`Pass::call_at`].
     pub(crate) fn call_bound_at(
         &mut self,
         place: &[usize],
         name: &str,
     ) -> Result<CallState, StopReason> {
-        // Parameters without a variable of that name are omitted, so the function's defaults apply.
+        // A parameter without a variable is omitted, so that the function's default applies.
         let wanted = self.parameters(name).unwrap_or_default();
         let known = |name: String| Some((name.clone(), self.variables.get(&name)?.clone()));
         let arguments = CallArguments {
@@ -195,39 +196,39 @@ impl Pass<'_> {
     }
 
     /// Calls a late-bound function. Equal calls of an idempotent function share one call. Calls of
-    /// other functions are matched between passes by order among those with the same name and
-    /// arguments.
+    /// other functions are matched between passes: those with the same name and arguments are
+    /// matched in order.
     ///
     /// # Errors
-    /// Returns an error if the function does not exist, there are too many calls, or the call
+    /// Returns an error if the function does not exist, if there are too many calls, or if the call
     /// failed.
     pub fn call(&mut self, name: &str, arguments: CallArguments) -> Result<CallState, StopReason> {
         self.call_at(&[], name, arguments)
     }
 
-    /// Same for a format that reports locations, so the call keeps its identity even if passes skip
-    /// other calls: `place` is the position in the source; [`Pass::enter`] records the enclosing
-    /// locations.
+    /// Like [`Pass::call`], for a format that reports locations. A call keeps its identity even if
+    /// other calls are skipped in a pass. `place` is the position in the source, and
+    /// [`Pass::enter`] records the enclosing locations.
     pub(crate) fn call_at(
         &mut self,
         place: &[usize],
         name: &str,
         arguments: CallArguments,
     ) -> Result<CallState, StopReason> {
-        // A tool that saw the marks could forge structure in its result.
+        // A tool that knew the marks could forge structure in its result.
         let arguments = arguments.without_marks();
         if !self.functions.contains(name) {
             return Err(self.unknown(name));
         }
         let idempotent = self.functions.idempotent(name);
-        // An idempotent call has no location: equal calls anywhere are the same call.
+        // Idempotent calls have no location, because equal calls anywhere are the same call.
         let mut site = Site::new();
         if !idempotent {
             site.extend_from_slice(&self.path);
             site.extend_from_slice(place);
         }
         let same = |call: &PassCall| {
-            // `met` keeps repeated calls at one location apart: each pass matches them in order.
+            // `met` distinguishes repeated calls at one location. Each pass matches them in order.
             (idempotent || !call.met && call.site == site)
                 && *call.name == *name
                 && call.arguments == arguments
@@ -236,7 +237,8 @@ impl Pass<'_> {
             Some(known) => known,
             None => self.register(name, arguments, site)?,
         };
-        // Cannot happen, since `known` was just found or registered; pending is the safe answer.
+        // Unreachable, because `known` was just found or registered. A pending call is a safe
+        // result.
         let Some(call) = self.calls.all.get_mut(known) else {
             return Ok(CallState::Pending);
         };
@@ -264,8 +266,8 @@ impl Pass<'_> {
         }
         let before = calls.cause.and_then(|cause| calls.all.get(cause));
         let before = before.map_or((0, None), |cause| {
-            // After a stop, the calls behind it were merely not reached yet; they take the depth of
-            // the call before the stop.
+            // After a stop, the newly reached calls did not wait for the previous result. They get
+            // the same depth as the call before the stop.
             if calls.stopped {
                 (cause.depth.saturating_sub(1), cause.cause)
             } else {

@@ -1,4 +1,4 @@
-//! One evaluation of one source: the interface for a format's evaluator.
+//! One evaluation of a source: the interface for the evaluators of the formats.
 
 mod calls;
 mod output;
@@ -18,17 +18,17 @@ use crate::host::{self, Instant};
 use crate::limits::{LimitKind, RenderLimits};
 use crate::segment::Origins;
 
-/// Reason why an evaluation ended early.
+/// Reason why an evaluation has ended early.
 #[derive(Debug)]
 pub enum StopReason {
-    /// It needs the result of a pending call.
+    /// The evaluation needs the result of a pending call.
     Suspended,
-    /// It failed. The evaluator adds the location if it knows one.
+    /// The evaluation failed. The evaluator adds the location if it is known.
     Failed(Box<RenderError>),
 }
 
 impl StopReason {
-    /// Adds a location to a failure without one, see [`RenderError::at`].
+    /// Adds a location to a failure that has none, see [`RenderError::at`].
     #[must_use]
     pub fn at(self, source: &str, text: &str, span: Span) -> Self {
         match self {
@@ -37,8 +37,8 @@ impl StopReason {
         }
     }
 
-    /// Whether an operation got an unsuitable value. If a fallback value of a failed call is among
-    /// its operands, the render continues with an empty result.
+    /// Whether the failure is an operation on an unsuitable value. If one of the operands is a
+    /// fallback value, the render continues with an empty result.
     pub(crate) fn is_of_values(&self) -> bool {
         let kind = match self {
             StopReason::Failed(error) => error.kind,
@@ -54,15 +54,15 @@ impl From<RenderError> for StopReason {
     }
 }
 
-/// Values above this size are charged for their copy too.
+/// Values larger than this are charged twice, because they are copied.
 const COPIED_BYTES: usize = 4 << 20;
 
-/// Number of steps between reads of the clock, which take longer than a step. The step limit is
-/// checked at the same points, so a pass may exceed it by this number.
+/// Number of steps between checks of the clock, because reading the clock takes longer than a step.
+/// The step limit is checked at the same points, so a pass may exceed it by this number.
 const STEPS_PER_CLOCK: usize = 1024;
 
-/// Upper bound on the time limit, thirty years, so a deadline never overflows the clock; on some
-/// systems it ends less than a hundred years ahead.
+/// Maximum time limit: thirty years. Without it a deadline could overflow the clock, which on some
+/// systems ends less than a hundred years from now.
 const LONGEST: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
 
 /// Clock values of one render.
@@ -76,16 +76,15 @@ pub(crate) struct Clock {
 impl Clock {
     pub(crate) fn starting(time: Duration) -> Self {
         Clock {
-            // Without the bound, adding a huge configured time to the current instant could
-            // overflow and panic.
+            // Without the maximum, the addition of a huge configured time could overflow and panic.
             deadline: Instant::now() + time.min(LONGEST),
             now: OnceLock::new(),
         }
     }
 }
 
-/// One evaluation of one source. Through it the evaluator reads variables, writes text, calls
-/// functions and counts its steps.
+/// One evaluation of a source. The evaluator uses it to read variables, write text, call functions
+/// and count steps.
 pub struct Pass<'a> {
     variables: &'a Map,
     functions: &'a dyn FunctionHost,
@@ -103,9 +102,9 @@ pub struct Pass<'a> {
     next_clock: usize,
     memory: usize,
     seed: &'a OnceLock<u64>,
-    /// Bytes of output saved while a part of it is captured.
+    /// Number of output bytes that were set aside while output is captured.
     held: usize,
-    /// Depth of captures.
+    /// Number of nested captures.
     captures: usize,
     /// Origins of the output's segments, if the render records them.
     origins: Option<&'a mut Origins>,
@@ -152,7 +151,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Whether a call was left pending, which makes the text invalid.
+    /// Whether a call is pending, so that the text is invalid.
     pub(crate) fn is_pending(&self) -> bool {
         self.pending
     }
@@ -163,7 +162,7 @@ impl<'a> Pass<'a> {
         !self.holes.is_empty()
     }
 
-    /// Returns the root of the variables.
+    /// Returns the root object of the variables.
     #[must_use]
     pub fn variables(&self) -> &'a Map {
         self.variables
@@ -175,11 +174,11 @@ impl<'a> Pass<'a> {
         self.limits
     }
 
-    /// Returns the time of the render: the time of the first request, and the same value
-    /// afterwards, in every pass and entry.
+    /// Returns the time of the render. The first call reads the clock, and later calls return the
+    /// same value in every pass and entry.
     #[must_use]
     pub fn now(&self) -> SystemTime {
-        // A fixed clock makes repeated renders reproducible, for example when a run is resumed.
+        // A fixed clock makes a render reproducible, for example when a run is resumed.
         let now = || match self.functions.fixed() {
             Some(fixed) => fixed.now,
             None => host::time_of_day(),
@@ -187,13 +186,13 @@ impl<'a> Pass<'a> {
         *self.clock.now.get_or_init(now)
     }
 
-    /// Returns the seed of random values: equal in every pass of one entry, different for each
-    /// entry and render.
+    /// Returns the seed of random values. It is the same in every pass of an entry, and differs
+    /// between entries and renders.
     #[must_use]
     pub fn seed(&self) -> u64 {
         let seed = || match self.functions.fixed() {
             Some(fixed) => fixed.seed,
-            // The operating system is asked only if a template uses random values.
+            // The system's random source is used only if a template needs random values.
             None => host::random()[0],
         };
         *self.seed.get_or_init(seed)
@@ -205,8 +204,8 @@ impl<'a> Pass<'a> {
         self.functions.contains(name)
     }
 
-    /// Returns the names of all late-bound functions, for formats with their own lookup rules
-    /// (ignoring case, other separators).
+    /// Returns the names of all late-bound functions, for formats with their own lookup rules, such
+    /// as ignoring case or separators.
     #[must_use]
     pub fn function_names(&self) -> Vec<&str> {
         self.functions.names()
@@ -218,19 +217,19 @@ impl<'a> Pass<'a> {
         self.functions.parameters(function)
     }
 
-    /// Counts one step: a node, a loop iteration, an element.
+    /// Counts a step: a node, a loop iteration or an element.
     ///
     /// # Errors
-    /// Returns an error at the limit on steps or on time.
+    /// Returns an error if the step or time limit is exceeded.
     #[inline]
     pub fn step(&mut self) -> Result<(), StopReason> {
         self.steps(1)
     }
 
-    /// Counts several steps before they are done.
+    /// Counts several steps in advance.
     ///
     /// # Errors
-    /// Returns an error at the limit on steps or on time.
+    /// Returns an error if the step or time limit is exceeded.
     #[inline]
     pub fn steps(&mut self, count: usize) -> Result<(), StopReason> {
         self.steps = self.steps.saturating_add(count);
@@ -246,7 +245,7 @@ impl<'a> Pass<'a> {
         if self.steps > self.limits.steps {
             return Err(self.limit(LimitKind::Steps));
         }
-        // Read here and not in `steps`: reading the clock takes longer than a step.
+        // The clock is not read in `steps`, because reading it takes longer than a step.
         if Instant::now() >= self.clock.deadline {
             return Err(self.limit(LimitKind::Time));
         }
@@ -257,14 +256,13 @@ impl<'a> Pass<'a> {
         Ok(())
     }
 
-    /// Charges for a string or list that a function is about to build. More than 4 MiB in one call
-    /// counts twice, because such a value is copied once when it becomes shared.
+    /// Charges for a string or list that a function is about to build. More than 4 MiB at a time
+    /// counts twice, because such a value is copied when it becomes shared.
     ///
     /// # Errors
-    /// Returns an error at the limit on memory.
+    /// Returns an error if the memory limit is exceeded.
     pub fn charge(&mut self, bytes: usize) -> Result<(), StopReason> {
-        // Such a value is copied once more when it becomes shared, and both copies exist for a
-        // moment.
+        // The value is copied when it becomes shared, and both copies exist for a moment.
         let copied = if bytes > COPIED_BYTES { bytes } else { 0 };
         let bytes = bytes.saturating_add(copied);
         self.memory = self.memory.saturating_add(bytes);
@@ -274,7 +272,7 @@ impl<'a> Pass<'a> {
         Ok(())
     }
 
-    /// Creates the error of a limit of this render.
+    /// Creates the error for an exceeded limit of this render.
     #[cold]
     #[must_use]
     pub fn limit(&self, limit: LimitKind) -> StopReason {
@@ -288,7 +286,7 @@ impl<'a> Pass<'a> {
             LimitKind::Calls => RenderError::limit(limit, limits.calls),
             LimitKind::Time => RenderError::limit(limit, format_args!("{:?}", limits.time)),
             LimitKind::ValueDepth => RenderError::limit(limit, quillet_core::value::MAX_DEPTH),
-            // Unreachable in a pass; sources are checked before compilation.
+            // Unreachable in a pass, because sources are checked before compilation.
             LimitKind::SourceBytes => RenderError::limit(limit, "see the compile limits"),
         };
         error.into()

@@ -6,7 +6,7 @@ use super::{Pass, StopReason};
 use crate::limits::LimitKind;
 use crate::segment::Origins;
 
-/// Output and pending state, saved while a part of it is captured.
+/// Output and pending state that are set aside during a capture.
 #[derive(Debug)]
 pub(crate) struct CapturedOutput {
     out: Vec<u8>,
@@ -17,17 +17,17 @@ impl Pass<'_> {
     /// Writes text.
     ///
     /// # Errors
-    /// Returns an error at the output limit.
+    /// Returns an error if the output limit is exceeded.
     #[inline]
     pub fn write(&mut self, text: &str) -> Result<(), StopReason> {
         self.write_bytes(text.as_bytes())
     }
 
-    /// Writes the template's own text, which [`crate::Rendered::segments`] reports as literal. Any
-    /// other text counts as a value there.
+    /// Writes the template's own text, which [`crate::RenderedTemplate::segments`] reports as
+    /// literal. All other text is reported as values.
     ///
     /// # Errors
-    /// Returns an error at the output limit.
+    /// Returns an error if the output limit is exceeded.
     #[inline]
     pub fn literal(&mut self, text: &str) -> Result<(), StopReason> {
         match self.origins {
@@ -36,7 +36,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Not inlined, to keep the common path without origins small.
+    /// Not inlined, so that the common path without recorded origins stays small.
     #[cold]
     fn noted_literal(&mut self, text: &str) -> Result<(), StopReason> {
         let start = self.out.len();
@@ -54,11 +54,11 @@ impl Pass<'_> {
         self.out.len()
     }
 
-    /// Records the text since `start` as a printed value. `source`, see [`crate::Segment::source`],
-    /// is called only if the render records segments.
+    /// Records the text since `start` as a printed value. `source` returns
+    /// [`crate::TextSegment::source`], and is called only if the render records segments.
     ///
     /// # Errors
-    /// Returns an error at the limit on memory.
+    /// Returns an error if the memory limit is exceeded.
     #[inline]
     pub fn end_value(
         &mut self,
@@ -66,12 +66,12 @@ impl Pass<'_> {
         source: impl FnOnce() -> Option<String>,
     ) -> Result<(), StopReason> {
         let end = self.out.len();
-        // An empty value would create a segment without text.
+        // An empty value would be a segment without text.
         if self.origins().is_none() || start >= end {
             return Ok(());
         }
         let source = source();
-        // There may be as many literal segments between the values.
+        // There may be an equal number of literal segments between the values.
         self.charge(source.as_ref().map_or(0, String::len) + 2 * Origins::PART_BYTES)?;
         if let Some(origins) = self.origins() {
             origins.value(start..end, source);
@@ -79,8 +79,8 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Returns the record of origins. A captured text has none: it is a value that is printed
-    /// later, or never.
+    /// Returns the recorded origins. Captured text has none, because it is a value that may be
+    /// printed later.
     fn origins(&mut self) -> Option<&mut Origins> {
         match self.captures {
             0 => self.origins.as_deref_mut(),
@@ -88,16 +88,16 @@ impl Pass<'_> {
         }
     }
 
-    /// Inserts an indentation from the template before each line written since `start`.
+    /// Inserts an indentation from the template before each line that was written since `start`.
     ///
     /// # Errors
-    /// Returns an error at the output limit, or at the limit on memory.
+    /// Returns an error if the output or memory limit is exceeded.
     pub(crate) fn indent(&mut self, start: usize, indent: &str) -> Result<(), StopReason> {
-        // The lines are moved out and written back, because each grows by the indentation.
+        // The lines are moved out and written again, because each line grows by the indentation.
         let written = self.out.split_off(start);
         let origins = self.origins().map(|origins| origins.split_off(start));
         let lines = memchr::memchr_iter(b'\n', &written).count() + 1;
-        // Checked before the copies below, which do not check again.
+        // Checked here for all of the following copies.
         self.reserve_output(written.len() + lines.saturating_mul(indent.len()))?;
         let mut at = start;
         for line in written.split_inclusive(|byte| *byte == b'\n') {
@@ -108,7 +108,7 @@ impl Pass<'_> {
             at = from.end;
             let copied = match (self.origins(), &origins) {
                 (Some(now), Some(before)) => now.copy(before, from, to),
-                // Without recorded origins there is nothing to charge.
+                // Nothing is charged if no origins are recorded.
                 _ => continue,
             };
             self.charge((copied + 1) * Origins::PART_BYTES)?;
@@ -116,10 +116,10 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Writes bytes; a format with byte strings (Go's) may split a character.
+    /// Writes bytes. A format with byte strings, such as Go, may split a character.
     ///
     /// # Errors
-    /// Returns an error at the output limit.
+    /// Returns an error if the output limit is exceeded.
     #[inline]
     pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<(), StopReason> {
         self.reserve_output(bytes.len())?;
@@ -127,27 +127,27 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Writes a whole number in digits, without an intermediate text.
+    /// Writes the digits of an integer without an intermediate text.
     ///
     /// # Errors
-    /// Returns an error at the output limit.
+    /// Returns an error if the output limit is exceeded.
     pub fn write_int(&mut self, number: i64) -> Result<(), StopReason> {
         // Writing to a `Vec` cannot fail.
         let _ = write!(self.out, "{number}");
-        // After the write: an integer is at most 20 bytes, so the overshoot is harmless.
+        // Checked after the write, because an integer exceeds the limit by at most 20 bytes.
         self.check_output()
     }
 
     /// Returns the output buffer, for an evaluator that formats in place. Call
-    /// [`Pass::check_output`] afterwards, and [`Pass::reserve_output`] before any large write.
+    /// [`Pass::reserve_output`] before a large write, and [`Pass::check_output`] after every write.
     pub fn out(&mut self) -> &mut Vec<u8> {
         self.out
     }
 
-    /// Rejects output that would exceed the limit, before it is created.
+    /// Checks in advance that further output does not exceed the limit.
     ///
     /// # Errors
-    /// Returns an error at the output limit.
+    /// Returns an error if the output limit would be exceeded.
     #[inline]
     pub fn reserve_output(&self, more: usize) -> Result<(), StopReason> {
         let written = self.out.len().saturating_add(self.held);
@@ -157,9 +157,11 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Starts capturing output. All captured and saved bytes count towards the limit.
+    /// Starts to capture output. Captured bytes and bytes that are set aside count towards the
+    /// limit.
     pub(crate) fn capture(&mut self) -> CapturedOutput {
-        // Saved output stays charged, or nested captures could exceed the limit many times.
+        // Set-aside output stays charged. Otherwise nested captures could exceed the limit many
+        // times.
         self.held = self.held.saturating_add(self.out.len());
         self.captures += 1;
         CapturedOutput {
@@ -168,36 +170,36 @@ impl Pass<'_> {
         }
     }
 
-    /// Ends a capture. Returns the text, and whether a call was left pending in it, which makes the
-    /// text invalid.
+    /// Ends a capture. Returns the text, and whether a call in it is pending, which makes the text
+    /// invalid.
     pub(crate) fn release(&mut self, held: CapturedOutput) -> (Vec<u8>, bool) {
         self.held = self.held.saturating_sub(held.out.len());
         self.captures = self.captures.saturating_sub(1);
         let captured = std::mem::replace(self.out, held.out);
         let pending = self.pending;
-        // The outer text depends on the pending call as well, even if the captured value is
-        // dropped.
+        // The outer text depends on the pending call even if the captured value is dropped.
         self.pending |= held.pending;
         (captured, pending)
     }
 
-    /// Restricts [`Pass::is_pending`] to the evaluation up to [`Pass::recall_pending`], which takes
-    /// the returned value.
+    /// Restricts [`Pass::is_pending`] to the following evaluation. [`Pass::recall_pending`] ends
+    /// the restriction and takes the returned value.
     pub(crate) fn forget_pending(&mut self) -> bool {
         std::mem::take(&mut self.pending)
     }
 
-    /// Restores the pending state; returns whether a call was left pending since.
+    /// Restores the pending state. Returns whether a call is pending since
+    /// [`Pass::forget_pending`].
     pub(crate) fn recall_pending(&mut self, before: bool) -> bool {
         let since = self.pending;
         self.pending |= before;
         since
     }
 
-    /// Checks the size of the written output.
+    /// Checks the size of the output.
     ///
     /// # Errors
-    /// Returns an error at the output limit.
+    /// Returns an error if the output limit is exceeded.
     pub fn check_output(&self) -> Result<(), StopReason> {
         self.reserve_output(0)
     }

@@ -1,4 +1,4 @@
-//! Messages as a value inside a mark, and the reverse.
+//! Converts messages to and from values, which are stored in directives.
 
 use quillet_core::{Map, Value, ValueList};
 

@@ -1,12 +1,12 @@
-//! Message structure written by helpers: dotprompt's `role`, `history`, `media` and `section`. A
-//! directive is a JSON object between a pair of marks.
+//! Message structure that helpers write: `role`, `history`, `media` and `section` of dotprompt. A
+//! directive is a JSON object between two marks.
 
 use quillet_core::{Map, Value, ValueList, json};
 
 use super::message::{ChatMessage, MessagePart};
 use super::{conversation, secret};
 
-/// A structure directive.
+/// A directive that defines message structure.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Directive {
     /// Begins a message of a role.
@@ -15,16 +15,16 @@ pub enum Directive {
     History,
     /// A content part other than text.
     Media(MessagePart),
-    /// A named position that is filled later.
+    /// A named position, which is filled later.
     Section(String),
     /// Inserts the messages of an earlier conversation.
     Thread(Vec<ChatMessage>),
-    /// After it, marked lines name the speaker.
+    /// Enables marked lines that name the speaker in the following text.
     Lines,
 }
 
 impl Directive {
-    /// Returns the message part that the directive stands for, if any.
+    /// Returns the message part that the directive represents, if any.
     pub(super) fn into_part(self) -> Option<MessagePart> {
         match self {
             Directive::Media(part) => Some(part),
@@ -34,25 +34,25 @@ impl Directive {
     }
 }
 
-/// Writes a directive that begins a message of a role.
+/// Returns a directive that begins a message of a role.
 #[must_use]
 pub fn role(name: &str) -> String {
     directive(&[("role", name)])
 }
 
-/// Writes a directive that inserts the conversation so far.
+/// Returns a directive that inserts the conversation so far.
 #[must_use]
 pub fn history() -> String {
     directive(&[("history", "")])
 }
 
-/// Writes a media directive.
+/// Returns a media directive.
 #[must_use]
 pub fn media(url: &str, content_type: Option<&str>) -> String {
     attachment(None, url, content_type)
 }
 
-/// Writes a media directive of a known kind (`image`, `audio`, `file`).
+/// Returns a media directive of a known kind (`image`, `audio`, `file`).
 #[must_use]
 pub fn attachment(kind: Option<&str>, url: &str, content_type: Option<&str>) -> String {
     let pairs = [("media", Some(url)), ("type", content_type), ("kind", kind)];
@@ -63,8 +63,8 @@ pub fn attachment(kind: Option<&str>, url: &str, content_type: Option<&str>) -> 
     directive(&said)
 }
 
-/// Writes a directive with the messages of an earlier conversation: a value that a template prints
-/// and that becomes separate messages.
+/// Returns a directive with the messages of an earlier conversation. A template prints it as a
+/// value, and it becomes separate messages.
 #[must_use]
 pub fn thread(messages: &[ChatMessage]) -> String {
     let messages: ValueList = messages.iter().map(conversation::write).collect();
@@ -72,12 +72,12 @@ pub fn thread(messages: &[ChatMessage]) -> String {
     enclosed(&Value::Map(pair.into_iter().collect()))
 }
 
-/// Writes a directive after which marked lines name the speaker.
+/// Returns a directive that enables marked lines, which name the speaker.
 pub(super) fn lines() -> String {
     directive(&[("lines", "")])
 }
 
-/// Writes the directive of a named section.
+/// Returns the directive of a named section.
 #[must_use]
 pub fn section(name: &str) -> String {
     directive(&[("section", name)])
@@ -148,9 +148,9 @@ fn read(object: &str) -> Option<Directive> {
     text("history").map(|_| Directive::History)
 }
 
-/// Divides a text into messages by dotprompt's rules: text before the first role belongs to the
-/// user, blank segments are dropped, and text after the history belongs to the model until the next
-/// role.
+/// Splits a text into messages by dotprompt's rules. Text before the first role belongs to the
+/// user, and text after the history belongs to the model until the next role. Blank segments are
+/// dropped.
 pub(super) fn messages(text: &str, history: &[ChatMessage]) -> Vec<ChatMessage> {
     let mut messages = Vec::new();
     let mut current = message("user");
@@ -202,7 +202,7 @@ fn of_history(message: ChatMessage) -> ChatMessage {
     }
 }
 
-/// Inserts the history before the last user message, unless the template placed it.
+/// Inserts the history before the last user message, unless the template has inserted it.
 pub(super) fn with_history(
     mut messages: Vec<ChatMessage>,
     history: &[ChatMessage],

@@ -1,17 +1,17 @@
-//! Reads messages from a rendered text whose tags were marked by [`super::Elements`].
+//! Reads the messages of a rendered text in which [`super::Elements`] has marked the tags.
 //!
-//! Only marked characters are structure. Unmarked text that resembles structure came from data and
-//! is copied unchanged.
+//! Only marked characters are structure. Unmarked text that resembles a tag is data and is copied
+//! unchanged.
 
 use quillet_core::value::MapTable;
 
 use super::message::{ChatMessage, MessagePart};
 use super::{entity, secret};
 
-/// Returns the messages of a text with marked tags, or `None` if it has none.
+/// Returns the messages of a text with marked tags, or `None` if there are none.
 ///
-/// Text outside messages, if not blank, belongs to the user. Before the first message it belongs to
-/// the system, unless all of it is data.
+/// Nonblank text outside messages belongs to the user. Before the first message it belongs to the
+/// system, unless all of it is data.
 pub(super) fn messages(text: &str) -> Option<Vec<ChatMessage>> {
     let mut pieces = text.split(secret::secret());
     let mut reader = ElementReader::default();
@@ -27,7 +27,7 @@ struct ElementReader {
     messages: Vec<ChatMessage>,
     /// Whether a message tag was found.
     any: bool,
-    /// Text outside of messages.
+    /// Text outside messages.
     outside: String,
     open: Option<OpenMessage>,
     tag: Option<OpenTag>,
@@ -35,7 +35,7 @@ struct ElementReader {
     twice: bool,
 }
 
-/// A message whose end tag is pending.
+/// A message without its end tag.
 #[derive(Debug, Default)]
 struct OpenMessage {
     role: String,
@@ -45,11 +45,11 @@ struct OpenMessage {
     part: Option<OpenPart>,
 }
 
-/// `<text>` or media whose end tag is pending.
+/// A `<text>` or media element without its end tag.
 #[derive(Debug)]
 struct OpenPart {
     kind: ElementKind,
-    /// Source of its tag, used if the tag never ends.
+    /// The opening tag as written. It becomes text if there is no end tag.
     raw: String,
     content_type: Option<String>,
     text: String,
@@ -63,35 +63,35 @@ enum ElementKind {
     Media(&'static str),
 }
 
-/// A tag whose `>` is pending.
+/// A tag without its `>`.
 #[derive(Debug)]
 struct OpenTag {
     kind: ElementKind,
-    /// Its full text, restored if it turns out not to be a tag.
+    /// The tag as written. It becomes text if it turns out not to be a tag.
     raw: String,
     attributes: Vec<(String, String)>,
     place: TagPosition,
-    /// Whether `/` was read: the tag has no content.
+    /// Whether a `/` was read, so that the tag has no content.
     empty: bool,
-    /// Whether the author's own text precedes it.
+    /// Whether text of the template's author precedes the tag.
     words: bool,
 }
 
-/// Position inside a tag.
+/// Position in a tag.
 #[derive(Debug)]
 enum TagPosition {
-    /// Outside quotes.
+    /// Outside attributes.
     Between,
     /// In an attribute's name.
     Name(String),
-    /// After `=`; the name is empty if it did not come from the template.
+    /// After `=`. The name is empty if it is not the template's own text.
     Equals(String),
     /// In the value of the named attribute.
     Quoted(char, String, String),
 }
 
 impl ElementReader {
-    /// Reads unmarked text.
+    /// Adds unmarked text to the message or to the text outside messages.
     fn text(&mut self, text: &str) {
         let Some(message) = &mut self.open else {
             return self.outside.push_str(text);
@@ -104,7 +104,7 @@ impl ElementReader {
 
     /// Reads a marked character and the text after it.
     fn marked(&mut self, piece: &str) {
-        // An empty piece means two marks in a row: the next tag was marked twice.
+        // An empty piece is between two adjacent marks, so the next tag is marked twice.
         let twice = std::mem::replace(&mut self.twice, piece.is_empty());
         if let Some(mut tag) = self.tag.take() {
             match tag.marked(piece) {
@@ -113,8 +113,8 @@ impl ElementReader {
                     self.ended(tag);
                     return self.text(&piece[1..]);
                 }
-                // Not a tag after all: its text is restored, and this piece is read as if nothing
-                // had begun.
+                // This is not a tag, so its text is restored, and the current piece is read as
+                // usual.
                 None => self.text(&tag.raw),
             }
         }
@@ -132,12 +132,12 @@ impl ElementReader {
         }
     }
 
-    /// Reads `</name>` and the text after it.
+    /// Reads an end tag and the text after it.
     fn closing(&mut self, piece: &str) {
         let (tag, after) = piece.split_once('>').unwrap_or((piece, ""));
         let kind = kind(tag[2..].trim_end());
         let Some(message) = self.open.as_mut() else {
-            // A closing tag outside a message is text.
+            // An end tag outside a message is text.
             return self.text(piece);
         };
         let of_part = message.part.as_ref().map(|part| part.kind);
@@ -162,7 +162,7 @@ impl ElementReader {
                     message.end_part();
                 }
             }
-            // Not valid here, so the tag is restored as text.
+            // The tag is not valid here, so it is restored as text.
             _ => {
                 let raw = tag.raw + ">";
                 self.text(&raw);
@@ -171,7 +171,7 @@ impl ElementReader {
     }
 
     fn begin(&mut self, tag: OpenTag) {
-        // An unclosed message ends where the next one begins.
+        // An unclosed message ends at the start of the next message.
         self.close();
         self.flush(if tag.words && !self.any {
             "system"
@@ -199,7 +199,7 @@ impl ElementReader {
             .extend(self.open.take().map(OpenMessage::close));
     }
 
-    /// Turns the text outside messages into a message, unless it is blank.
+    /// Adds the text outside messages as a message, unless it is blank.
     fn flush(&mut self, role: &str) {
         let text = std::mem::take(&mut self.outside);
         let text = text.trim();
@@ -209,7 +209,7 @@ impl ElementReader {
     }
 
     fn finish(mut self) -> Option<Vec<ChatMessage>> {
-        // The output ended inside a tag, which is therefore text.
+        // The output ends inside a tag, so the tag is text.
         if let Some(tag) = self.tag.take() {
             self.text(&tag.raw);
         }
@@ -239,7 +239,7 @@ impl OpenMessage {
         });
     }
 
-    /// Turns the text between parts into a part, unless it is blank.
+    /// Adds the text between parts as a part, unless it is blank.
     fn flush(&mut self) {
         let text = std::mem::take(&mut self.text);
         let text = text.trim();
@@ -249,7 +249,7 @@ impl OpenMessage {
     }
 
     fn close(mut self) -> ChatMessage {
-        // A part without an end tag is text, including its opening tag.
+        // A part without an end tag is text, and so is its opening tag.
         if let Some(part) = self.part.take() {
             self.text += &part.raw;
             self.text += &part.text;
@@ -274,15 +274,15 @@ impl OpenPart {
     }
 }
 
-/// Result of reading one character of a tag.
+/// Result of reading a piece of a tag.
 enum TagProgress {
     Goes,
-    /// The tag ended with this `>`.
+    /// The tag ended here.
     Ends,
 }
 
 impl OpenTag {
-    /// Starts a tag at the start of a text that has its name and more.
+    /// Creates a tag from a piece of text that begins with `<` and the name.
     fn new(piece: &str, words: bool) -> Self {
         let name = piece[1..].find(|c: char| !c.is_ascii_alphabetic());
         let end = name.map_or(piece.len(), |length| 1 + length);
@@ -297,32 +297,32 @@ impl OpenTag {
     }
 
     fn attribute(&self, name: &str) -> Option<&str> {
-        // The first of duplicate attributes wins.
+        // The first of several attributes with the same name wins.
         let mut found = self.attributes.iter().filter(|(known, _)| known == name);
         found.next().map(|(_, value)| value.as_str())
     }
 
-    /// Reads a marked character and the text after it; `None` if this is not a tag.
+    /// Reads a marked character and the text after it. Returns `None` if this is not a tag.
     fn marked(&mut self, piece: &str) -> Option<TagProgress> {
         let first = piece.chars().next()?;
         let rest = &piece[first.len_utf8()..];
         let place = std::mem::replace(&mut self.place, TagPosition::Between);
         self.place = match (place, first) {
             (TagPosition::Quoted(quote, name, value), _) if first == quote => {
-                // A name that comes from data does not count.
+                // A name from data is ignored.
                 if !name.is_empty() {
                     self.attributes.push((name, value));
                 }
                 TagPosition::Between
             }
             (TagPosition::Quoted(quote, name, mut value), '&') => {
-                // A marked `&` is always a reference, which the compiler has checked.
+                // A marked `&` begins a valid reference, because the compiler has checked it.
                 let (character, length) = entity::read(piece)?;
                 value.push(character);
                 value.push_str(&piece[length..]);
                 TagPosition::Quoted(quote, name, value)
             }
-            // `<` is invalid inside a tag even in quotes, as in XML.
+            // As in XML, a `<` is invalid in a tag, even in quotes.
             (TagPosition::Quoted(..), _) | (_, '<' | '&') => return None,
             (_, '>') => return Some(TagProgress::Ends),
             (_, '/') => {

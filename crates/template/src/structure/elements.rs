@@ -1,9 +1,9 @@
-//! Marks `<message role="user">…</message>` in literal text.
+//! Marks the tags of `<message role="user">…</message>` in literal text.
 //!
-//! Tags are found when a template is compiled, in its own text only. Every character that makes it
-//! a tag (`<`, the start of an attribute's name, `=`, quotes, `/`, `>`) is marked, and so is the
-//! `&` of each character reference. [`super::element_reader`] treats only marked characters as
-//! structure, so a value may contain any text.
+//! Tags are found when a template is compiled, and only in its own text. Every character that is
+//! essential to a tag (`<`, the start of an attribute's name, `=`, quotes, `/`, `>`) is marked, and
+//! so is the `&` of each character reference. [`super::element_reader`] treats only marked
+//! characters as structure, so a value may contain any text.
 
 use std::borrow::Cow;
 
@@ -12,20 +12,20 @@ use quillet_core::{Diagnostic, Span};
 
 use super::{entity, secret};
 
-/// Marks the tags in the literal texts of one template, in source order. A tag may begin in one
-/// text and end in another: `<message role="{{$role}}">`.
+/// Marks the tags in the literal texts of a template, in source order. A tag may begin in one text
+/// and end in another one: `<message role="{{$role}}">`.
 ///
-/// A tag is `message`, `text`, `image`, `audio` or `binary`, in any letter case, with attributes as
-/// in XML. Similar text that is not a tag (no blank after the name, an unquoted attribute) stays
-/// text.
+/// A tag is named `message`, `text`, `image`, `audio` or `binary`, ignoring case, and has
+/// attributes as in XML. Text that only resembles a tag (without a blank after the name, or with an
+/// unquoted attribute) remains text.
 #[derive(Debug, Default)]
 pub struct Elements {
     /// The open tag, if any.
     tag: Option<TagCandidate>,
     /// Offset of the open message.
     open: Option<usize>,
-    /// Number of open `<message>` tags without a role outside messages. They are text, and so are
-    /// their end tags.
+    /// Number of open `<message>` tags without a role, outside messages. These tags are text, and
+    /// so are their end tags.
     plain: usize,
     /// Whether a message has begun.
     begun: bool,
@@ -34,10 +34,11 @@ pub struct Elements {
     faults: Vec<(OrderFault, usize)>,
 }
 
-/// Maximum number of reported errors: each location costs a scan of the source.
+/// Maximum number of reported errors. The number is limited because each location costs a scan of
+/// the source.
 const MAX_FAULTS: usize = 100;
 
-/// An error in the order of tags, if all texts are written one after another.
+/// An error in the order of tags, for texts that are always printed one after another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OrderFault {
     /// A message begins inside another one.
@@ -46,7 +47,7 @@ enum OrderFault {
     Stray,
 }
 
-/// A tag whose end is pending.
+/// A tag without its end.
 #[derive(Clone, Debug)]
 struct TagCandidate {
     start: usize,
@@ -55,34 +56,34 @@ struct TagCandidate {
     place: CandidatePosition,
 }
 
-/// Position inside a tag.
+/// Position in a tag.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum CandidatePosition {
-    /// Before an attribute or the end.
+    /// Before an attribute or the end of the tag.
     Between,
-    /// In the name of an attribute that begins at this byte of the text, or after it.
+    /// In or after the name of an attribute. The name begins at this offset of the text.
     Name(usize),
-    /// After `=`; whether it belongs to the role.
+    /// After `=`. The flag tells whether the attribute is the role.
     Equals(bool),
     /// In a value that ends with this quote.
     Quoted(u8),
-    /// After an output outside quotes, which may have written anything.
+    /// After an output outside quotes, which may have printed any text.
     Hole,
 }
 
-/// State of a tag after one text.
+/// Result of scanning a tag in one text.
 enum TagScanStep {
-    /// Ends before this byte; whether it has no content (`/>`).
+    /// The tag ends before this offset. The flag tells whether it has no content (`/>`).
     Ends(usize, bool),
-    /// The text ends first.
+    /// The text ends inside the tag.
     Open,
-    /// Not a tag.
+    /// This is not a tag.
     NoTag,
 }
 
 impl Elements {
-    /// Marks the tags of a text without a source location, such as a trusted value; otherwise use
-    /// [`Elements::mark_at`].
+    /// Marks the tags of a text that has no location in a source, such as a trusted value. For
+    /// other texts use [`Elements::mark_at`].
     pub fn mark<'t>(&mut self, literal: &'t str) -> Cow<'t, str> {
         self.mark_at(literal, 0)
     }
@@ -100,23 +101,23 @@ impl Elements {
         marked(literal, &marks)
     }
 
-    /// Whether [`Elements::mark`] may mark the start of a text, for formats that must write it as
-    /// plain text.
+    /// Whether [`Elements::mark`] could mark the start of a text. Formats use this to escape such
+    /// text.
     #[must_use]
-    // The reader of the output treats only marked text as structure, but the formats escape
-    // whatever could be marked.
+    // The check may be too strict: the output reader only treats marked text as structure, but the
+    // formats escape everything that could be marked.
     pub fn would_mark(text: &str) -> bool {
         entity::read(text).is_some() || closing(text).is_some() || opening(text).is_some()
     }
 
-    /// Returns the offset of the message that is still open after the last text.
+    /// Returns the offset of the message that is open after the last text.
     #[must_use]
     pub fn unclosed(&self) -> Option<usize> {
         self.open
     }
 
-    /// Returns all errors in the messages of a source whose texts are all written, one after
-    /// another: no conditions, loops or partials.
+    /// Returns the errors in the messages of a source that always prints its texts one after
+    /// another, without conditions, loops or partials.
     #[must_use]
     pub fn diagnostics(&self, name: &str, source: &str) -> Vec<Diagnostic> {
         let mut found: Vec<Diagnostic> = Vec::new();
@@ -151,11 +152,11 @@ impl Elements {
         found
     }
 
-    /// Reads text up to and including the next tag or reference. Returns the next offset.
+    /// Reads text up to the end of the next tag or reference. Returns the next offset.
     fn text(&mut self, literal: &str, from: usize, at: usize, marks: &mut Vec<usize>) -> usize {
         let rest = literal.as_bytes().get(from..).unwrap_or_default();
         let next = memchr2(b'<', b'&', rest).map_or(literal.len(), |found| from + found);
-        // Only text before the first message matters, so the scan stops at either flag.
+        // The scan is needed only until text or a message was found.
         if !self.begun && !self.words {
             let before = literal.get(from..next).unwrap_or_default();
             self.words = !before.trim().is_empty();
@@ -166,7 +167,7 @@ impl Elements {
             return next + length;
         }
         if let Some((message, length)) = closing(found) {
-            // The end of a `<message>` without a role, which is text.
+            // This ends a `<message>` without a role, which is text.
             if message && self.open.is_none() && self.plain > 0 {
                 self.plain -= 1;
                 return next + length;
@@ -177,7 +178,7 @@ impl Elements {
             }
             return next + length;
         }
-        // Not a tag: continue one byte later, at most once per `<`.
+        // Text that is not a tag continues at the next byte, so each `<` is read at most once.
         match opening(found) {
             Some((message, length)) => {
                 let tag = TagCandidate {
@@ -192,7 +193,7 @@ impl Elements {
         }
     }
 
-    /// Begins a tag at `start` whose attributes begin at `from`.
+    /// Begins a tag. Its `<` is at `start`, and its attributes begin at `from`.
     fn begin(
         &mut self,
         tag: TagCandidate,
@@ -201,10 +202,10 @@ impl Elements {
         from: usize,
         marks: &mut Vec<usize>,
     ) -> usize {
-        // The marks are removed again if this turns out not to be a tag.
+        // The marks are removed if this turns out not to be a tag.
         let before = marks.len();
         marks.push(start);
-        // Marked twice: the text before the first message is the author's.
+        // The tag is marked twice if the author wrote text before the first message.
         if tag.message && self.words {
             marks.push(start);
         }
@@ -218,15 +219,15 @@ impl Elements {
     /// Continues a tag after an output.
     fn resume(&mut self, mut tag: TagCandidate, literal: &str, marks: &mut Vec<usize>) -> usize {
         tag.place = match tag.place {
-            // Inside quotes or after `role=`, the output is the attribute's value and changes
-            // nothing.
+            // In quotes or after `role=`, the output is the value of the attribute, so the position
+            // stays.
             CandidatePosition::Quoted(_) | CandidatePosition::Equals(true) => tag.place,
             _ => CandidatePosition::Hole,
         };
         let end = self.read_attributes(tag, literal, 0, marks);
         if end.is_none() {
-            // The marks of this text are dropped; those of earlier texts stay, and the reader of
-            // the output restores such a tag as text.
+            // The marks of this text are removed, but those of earlier texts remain. The output
+            // reader restores such a tag as text.
             marks.clear();
         }
         end.unwrap_or(0)
@@ -259,7 +260,7 @@ impl Elements {
         }
     }
 
-    /// A message without a role is not a message.
+    /// Handles the end of a tag. A `<message>` without a role does not begin a message.
     fn ended(&mut self, tag: &TagCandidate, empty: bool) {
         if !tag.message {
             return;
@@ -278,8 +279,8 @@ impl Elements {
 }
 
 impl TagCandidate {
-    /// Reads attributes from a byte on. A `<` ends the attempt even in quotes, as in XML, so no
-    /// text is scanned twice.
+    /// Reads attributes from an offset on. As in XML, a `<` is invalid even in quotes, so no text
+    /// is scanned twice.
     fn attributes(&mut self, literal: &str, from: usize, marks: &mut Vec<usize>) -> TagScanStep {
         let bytes = literal.as_bytes();
         for (at, &byte) in bytes.iter().enumerate().skip(from) {
@@ -294,7 +295,7 @@ impl TagCandidate {
                 self.place,
                 CandidatePosition::Between | CandidatePosition::Hole
             );
-            // A value may end here too: after an output outside quotes the tag may close.
+            // A value may end here too, because a tag may close after an output outside quotes.
             if ends && let Some(empty) = end(&bytes[at..]) {
                 marks.push(at);
                 marks.extend(empty.then_some(at + 1));
@@ -319,7 +320,7 @@ impl TagCandidate {
         }
     }
 
-    /// Reads a byte outside quotes; returns whether it is valid there.
+    /// Reads a byte outside quotes. Returns whether it is valid at this position.
     fn named(&mut self, literal: &str, at: usize, marks: &mut Vec<usize>) -> bool {
         let bytes = literal.as_bytes();
         let blank = matches!(bytes[at], b' ' | b'\t' | b'\r' | b'\n');
@@ -359,7 +360,7 @@ impl TagCandidate {
     }
 }
 
-/// Whether a text begins with the end of a tag; if so, whether it is `/>`.
+/// Matches the end of a tag at the start of a text. Returns whether it is `/>`.
 fn end(bytes: &[u8]) -> Option<bool> {
     match bytes {
         [b'>', ..] => Some(false),
@@ -368,12 +369,12 @@ fn end(bytes: &[u8]) -> Option<bool> {
     }
 }
 
-// Bytes outside ASCII are allowed in XML names; checking them precisely would gain nothing.
+// XML allows most characters outside ASCII in names, and a precise check has no benefit.
 fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b':' | b'.') || !byte.is_ascii()
 }
 
-/// Tag names, and whether they are messages.
+/// Names of tags. The flag tells whether a tag is a message.
 const NAMES: &[(&str, bool)] = &[
     ("message", true),
     ("text", false),
@@ -382,7 +383,8 @@ const NAMES: &[(&str, bool)] = &[
     ("binary", false),
 ];
 
-/// Matches a known name at the start of a text: whether it is a message, and its length.
+/// Matches the name of a tag at the start of a text. Returns whether it is a message, and the
+/// length.
 fn named(text: &str) -> Option<(bool, usize)> {
     let starts = |name: &&(&str, bool)| {
         let start = text.get(..name.0.len());
@@ -392,8 +394,8 @@ fn named(text: &str) -> Option<(bool, usize)> {
     Some((*message, name.len()))
 }
 
-/// Matches `<name` and a character that cannot be part of a name: whether it is a message, and the
-/// offset of the attributes.
+/// Matches `<name` followed by a character that ends the name. Returns whether the tag is a
+/// message, and the offset of its attributes.
 fn opening(text: &str) -> Option<(bool, usize)> {
     let after = text.strip_prefix('<')?;
     let (message, length) = named(after)?;
@@ -401,7 +403,7 @@ fn opening(text: &str) -> Option<(bool, usize)> {
     matches!(next, b' ' | b'\t' | b'\r' | b'\n' | b'>' | b'/').then_some((message, 1 + length))
 }
 
-/// Matches `</name>`: whether it is a message, and its length.
+/// Matches `</name>`. Returns whether the tag is a message, and the length.
 fn closing(text: &str) -> Option<(bool, usize)> {
     let after = text.strip_prefix("</")?;
     let (message, length) = named(after)?;
@@ -410,7 +412,7 @@ fn closing(text: &str) -> Option<(bool, usize)> {
     Some((message, end))
 }
 
-/// Inserts a mark before each of these bytes, which are in order.
+/// Inserts a mark before each of these offsets, which are sorted.
 fn marked<'t>(literal: &'t str, marks: &[usize]) -> Cow<'t, str> {
     if marks.is_empty() {
         return Cow::Borrowed(literal);

@@ -1,10 +1,10 @@
 //! Character references in markup: `&lt;`, `&#39;`, `&#x27;`.
 
-/// Maximum length of a reference, including `&` and `;`: `&#x0010FFFF;`.
+/// Maximum length of a reference, including `&` and `;`, as in `&#x0010FFFF;`.
 const LONGEST: usize = 12;
 
-/// Decodes the character reference at the start of a text; returns the character and the length in
-/// bytes. Knows XML's five names and numeric references.
+/// Decodes the character reference at the start of a text, which is one of XML's five names or
+/// numeric. Returns the character and the length in bytes.
 pub(crate) fn read(text: &str) -> Option<(char, usize)> {
     if !text.starts_with('&') {
         return None;
@@ -28,7 +28,7 @@ fn numbered(number: &str) -> Option<char> {
         Some(digits) => (digits, 16),
         None => (number, 10),
     };
-    // `from_str_radix` would accept a sign as part of the number.
+    // `from_str_radix` accepts a sign, which is invalid here.
     if !digits.starts_with(|c: char| c.is_ascii_hexdigit()) {
         return None;
     }

@@ -12,7 +12,7 @@ use crate::{
     TemplateFormat, TemplateSource,
 };
 
-/// A template of a format and the marks inserted into its sources. Reported locations refer to the
+/// A template that was compiled from sources with inserted marks. Reported locations refer to the
 /// original sources.
 #[derive(Debug)]
 struct LineTemplate {
@@ -22,7 +22,7 @@ struct LineTemplate {
     sources: Vec<(String, Insertions)>,
 }
 
-/// Compiles sources after marking their role lines.
+/// Marks the role lines of sources and compiles the sources.
 ///
 /// # Errors
 /// Returns the errors of the format.
@@ -52,7 +52,7 @@ pub(crate) fn compile(
     }
 }
 
-/// Translates the locations of an error to the original sources.
+/// Converts the locations of an error to the original sources.
 fn as_written(
     error: CompileError,
     sources: &[TemplateSource<'_>],
@@ -78,7 +78,7 @@ fn as_written(
     }
 }
 
-/// Removes marks from a message, which may quote the source.
+/// Removes the marks from a message that quotes the source.
 fn clean(text: &mut String) {
     if let Some(unmarked) = unmarked(text) {
         *text = unmarked;

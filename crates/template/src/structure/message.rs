@@ -4,7 +4,7 @@ use quillet_core::{ContentPart, Map, Message, Role};
 
 use crate::error::{ErrorKind, RenderError};
 
-/// A message of a rendered chat prompt. Roles are spelled as in the template.
+/// A message of a rendered chat prompt. Roles have the spelling of the template.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChatMessage {
     /// Role of the speaker.
@@ -29,7 +29,7 @@ pub enum MessagePart {
         /// Media type, if the template names it.
         content_type: Option<String>,
     },
-    /// A named position that is filled later (dotprompt's `section`).
+    /// A named position, which is filled later (dotprompt's `section`).
     Pending(Map),
 }
 
@@ -43,8 +43,8 @@ impl ChatMessage {
         }
     }
 
-    /// Converts the message to the form sent to a model. An unfilled position is omitted, and
-    /// `model`, the name that Gemini and dotprompt use, becomes the assistant.
+    /// Converts the message to the form that a model receives. Unfilled positions are omitted. The
+    /// role `model`, which Gemini and dotprompt use, becomes the assistant.
     ///
     /// # Errors
     /// Returns an error if the role is unknown.
@@ -76,7 +76,7 @@ impl ChatMessage {
     }
 }
 
-/// Converts a part; an unfilled position gives `None`.
+/// Converts a part. An unfilled position gives `None`.
 fn content(part: MessagePart) -> Option<ContentPart> {
     match part {
         MessagePart::Text(text) => Some(ContentPart::text(text)),

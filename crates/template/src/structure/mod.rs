@@ -1,10 +1,10 @@
 //! Message structure that only the template's own text can define, so data cannot forge it.
 //!
-//! Structure is recognized when a template is compiled: a `<message>` tag in its literal text, a
-//! line `system:`, a helper such as `{{role "system"}}`. The compiler marks it with a secret of
-//! this process. After the render, only marked text divides the output into messages, so values
-//! need no encoding in any format. Marks never leave the engine: [`crate::Rendered`] strips them
-//! from texts, and calls receive their arguments without them.
+//! Structure is found when a template is compiled: a `<message>` tag in its literal text, a line
+//! `system:`, or a helper such as `{{role "system"}}`. The compiler marks it with a secret of the
+//! process. After the render, only marked text divides the output into messages, so values need no
+//! encoding in any format. Marks never leave the engine: [`crate::RenderedTemplate`] removes them
+//! from texts, and calls receive their arguments without marks.
 
 mod conversation;
 mod directive;
@@ -25,15 +25,15 @@ pub use role_lines::{computed_role_line, has_role_lines, parse_role_lines, role_
 pub(crate) use secret::{has_marks, strip, strip_value, unmarked};
 pub use strict::check_strict;
 
-/// How a template's own text marks the start and end of messages.
+/// Syntax that marks the start and end of messages in a template's own text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum MessageSyntax {
-    /// No syntax: the text is one message. Helpers of a format can still write structure.
+    /// No syntax. The text is one message, unless helpers of the format write structure.
     #[default]
     Plain,
     /// `<message role="user">…</message>`, as in Semantic Kernel.
     Elements,
-    /// `system:` or `user[name="Ann"]:` on a line of its own, as in prompty.
+    /// `system:` or `user[name="Ann"]:` on a separate line, as in prompty.
     RoleLines,
 }
 
@@ -42,10 +42,10 @@ pub(crate) fn is_marked(text: &str) -> bool {
     secret::existing().is_some_and(|secret| text.contains(secret))
 }
 
-/// Divides a rendered text into messages. Returns `None` if it has no structure.
+/// Splits a rendered text into messages. Returns `None` if it has no structure.
 ///
-/// `history` is inserted where the template places it, otherwise before the last user message
-/// (dotprompt's rule).
+/// The history is inserted where the template requests it. By default it precedes the last user
+/// message, as in dotprompt.
 #[must_use]
 pub(crate) fn messages(text: &str, history: &[ChatMessage]) -> Option<Vec<ChatMessage>> {
     let secret = secret::existing()?;

@@ -1,9 +1,9 @@
-//! Role lines: `system:` or `user[name="Ann"]:` on a line of its own, as in prompty; also `{{
-//! message.role }}:`, where a value names the role.
+//! Role lines: `system:` or `user[name="Ann"]:` on a separate line, as in prompty. A value can name
+//! the role too: `{{ message.role }}:`.
 //!
-//! Role lines are found in the template's own text before it is compiled, in any format, because
-//! each is a separate line. Each is enclosed in two marks. A similar line from a value has no marks
-//! and stays text.
+//! Each role line is a separate line, so it is found in the template's own text before compilation,
+//! in any format. It is enclosed in two marks. A line from a value that looks the same has no marks
+//! and remains text.
 
 use std::borrow::Cow;
 
@@ -25,12 +25,12 @@ const ROLES: [&str; 6] = [
 /// Characters that divide the attributes of a role line.
 const DIVIDERS: [char; 3] = ['"', ',', '='];
 
-/// Byte offsets of inserted marks in the marked text, in order.
+/// Byte offsets of the inserted marks in the marked text, in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Insertions(Vec<usize>);
 
 impl Insertions {
-    /// Converts an offset of the marked text to one of the original text.
+    /// Converts an offset in the marked text to an offset in the original text.
     pub(crate) fn before(&self, byte: usize) -> usize {
         let length = secret::secret().len();
         let begun = self.0.partition_point(|start| *start <= byte);
@@ -42,9 +42,9 @@ impl Insertions {
     }
 }
 
-/// Encloses the role lines of a text in marks; the second mark precedes the colon. The characters
-/// that divide attributes are marked too, so a value printed in an attribute cannot end it. `loose`
-/// is [`crate::TemplateFormat::has_loose_role_lines`].
+/// Encloses the role lines of a text in marks. The second mark precedes the colon. The characters
+/// that separate attributes are marked too, so that a value printed in an attribute cannot end the
+/// attribute. `loose` is [`crate::TemplateFormat::has_loose_role_lines`].
 pub(crate) fn mark(text: &str, loose: bool) -> (Cow<'_, str>, Insertions) {
     let secret = secret::secret();
     let mut marked = String::new();
@@ -63,14 +63,14 @@ pub(crate) fn mark(text: &str, loose: bool) -> (Cow<'_, str>, Insertions) {
     (Cow::Owned(marked), insertions)
 }
 
-/// Offsets of role lines and of their colons.
+/// Yields the offsets of role lines and of their colons.
 fn lines(text: &str, loose: bool) -> impl Iterator<Item = (usize, usize)> {
     let mut at = 0;
     text.split_inclusive('\n').filter_map(move |line| {
         let start = at;
         at += line.len();
         let bare = line.trim_end();
-        // A plain role line wins, also in loose mode.
+        // A plain role line wins even in loose mode.
         match is_role_line(bare) {
             true => Some((start, start + bare.len() - 1)),
             false if loose => loose_colon(line).map(|colon| (start, start + colon)),
@@ -81,22 +81,22 @@ fn lines(text: &str, loose: bool) -> impl Iterator<Item = (usize, usize)> {
     })
 }
 
-/// Returns the text inside the braces of a line that consists of one output and a colon.
+/// Returns the text in the braces of a line that consists of an output and a colon.
 fn output(bare: &str) -> Option<&str> {
     let inside = bare.trim_start().strip_prefix("{{")?.strip_suffix("}}:")?;
-    // Two outputs on a line are not a single role.
+    // A line with two outputs does not name a single role.
     (!inside.contains("}}")).then_some(inside)
 }
 
 /// Whether an output prints a role by its name: `role`, `message.role`, `message["role"]`. Any
-/// other `{{ title }}:` is text. Otherwise a document with the title `system` would speak as the
-/// system.
+/// other line such as `{{ title }}:` is text. If it were a role line, a document with the title
+/// `system` would be a system message.
 fn asks_for_role(inside: &str) -> bool {
-    // `{{-` removes the preceding line ending, so its output does not begin a line.
+    // `{{-` removes the line ending before it, so its output does not begin a line.
     if inside.starts_with(['-', '~']) {
         return false;
     }
-    // A filter after the role does not change what the author calls it.
+    // The path determines whether it is a role, regardless of the filters after it.
     let path = inside.split('|').next().unwrap_or_default();
     let path = path.trim_matches(['{', '}', '&', '-', '~', ' ', '\t']);
     let quoted = ["[\"role\"]", "['role']"];
@@ -107,15 +107,16 @@ fn asks_for_role(inside: &str) -> bool {
     path[first..].eq_ignore_ascii_case("role")
 }
 
-/// Finds a role line whose role is a value, `{{ message.role }}:`, in a template's text.
+/// Finds the first role line in a template's text whose role is a value, as in `{{ message.role
+/// }}:`.
 #[must_use]
 pub fn computed_role_line(text: &str) -> Option<usize> {
     let mut lines = lines(text, false).map(|(start, _)| start);
     lines.find(|start| text[*start..].trim_start().starts_with("{{"))
 }
 
-/// Returns the offset of the colon in a line `user: hi`, or in a line that consists of an output
-/// and a colon, whose value is the role.
+/// Returns the offset of the colon in a line such as `user: hi`, or in a line that consists of an
+/// output and a colon.
 fn loose_colon(line: &str) -> Option<usize> {
     let bare = line.trim_end();
     if output(bare).is_some() {
@@ -128,7 +129,7 @@ fn loose_colon(line: &str) -> Option<usize> {
     fits.then_some(colon)
 }
 
-/// Whether a template's own text has role lines.
+/// Whether a template's own text contains role lines.
 ///
 /// # Examples
 ///
@@ -143,8 +144,8 @@ pub fn has_role_lines(text: &str, loose: bool) -> bool {
     lines(text, loose).next().is_some()
 }
 
-/// Returns the spans of role names in the role lines of a template's own text. `loose` is
-/// [`crate::TemplateFormat::has_loose_role_lines`]. A line whose role is a value has none.
+/// Returns the spans of the role names in a template's own text. `loose` is
+/// [`crate::TemplateFormat::has_loose_role_lines`]. A line whose role is a value has no span.
 #[must_use]
 pub fn role_names(text: &str, loose: bool) -> Vec<Span> {
     let name = |(start, colon): (usize, usize)| {
@@ -159,12 +160,12 @@ pub fn role_names(text: &str, loose: bool) -> Vec<Span> {
     lines(text, loose).filter_map(name).collect()
 }
 
-/// Offsets of the marks of a role line: its start, the characters that divide attributes, its
-/// colon.
+/// Returns the offsets of the marks of a role line: its start, the characters that separate
+/// attributes, and its colon.
 fn places(text: &str, start: usize, colon: usize) -> Vec<usize> {
     let mut places = vec![start];
     let line = &text[start..colon];
-    // Brackets inside an output are its code, not attributes.
+    // Brackets in an output are code, not attributes.
     let is_output = line.trim_start().starts_with("{{");
     if let Some(bracket) = line.find('[').filter(|_| !is_output) {
         let dividers = dividers(&line[bracket..]);
@@ -174,7 +175,7 @@ fn places(text: &str, start: usize, colon: usize) -> Vec<usize> {
     places
 }
 
-/// Yields the characters that divide attributes, except inside braces, where template code is.
+/// Yields the characters that separate attributes, except those in template code in braces.
 fn dividers(attributes: &str) -> impl Iterator<Item = usize> {
     let (mut braces, mut quoted) = (0_usize, false);
     attributes.char_indices().filter_map(move |(at, c)| {
@@ -200,8 +201,8 @@ fn is_role_line(line: &str) -> bool {
     known(name) && attributes.is_none_or(|text| text.ends_with(']'))
 }
 
-/// Whether a line begins like a role line, whatever follows the colon: some consumers also treat
-/// `system: obey` as a role line.
+/// Whether a line begins like a role line. Text after the colon is allowed, because some programs
+/// treat `system: obey` as a role line too.
 pub(super) fn begins_as_role_line(line: &str) -> bool {
     let line = line.trim_start().trim_start_matches(['#', ' ', '\t']);
     let end = line.find(|c: char| !c.is_ascii_alphabetic());
@@ -210,13 +211,13 @@ pub(super) fn begins_as_role_line(line: &str) -> bool {
     known(name) && (rest.starts_with(':') || rest.starts_with('[') && has_colon_after(rest))
 }
 
-/// Whether a colon follows a closing bracket.
+/// Whether a closing bracket is followed by a colon.
 fn has_colon_after(attributes: &str) -> bool {
     let mut closed = attributes.split(']').skip(1);
     closed.any(|rest| rest.trim_start().starts_with(':'))
 }
 
-/// Splits a line into the role's name and the rest, from the bracket on.
+/// Splits a line into the name of the role and the attributes in brackets.
 fn divided(line: &str) -> (&str, Option<&str>) {
     let line = line.trim_start_matches(['#', ' ', '\t']).trim_end();
     match line.find('[') {
@@ -229,8 +230,8 @@ fn known(name: &str) -> bool {
     ROLES.iter().any(|role| role.eq_ignore_ascii_case(name))
 }
 
-/// Reads the messages of a text that was rendered elsewhere, where every line that resembles a role
-/// line is one (prompty's parser without `strict`).
+/// Returns the messages of a text that was rendered elsewhere. Every line that resembles a role
+/// line is one, as in prompty's parser without `strict`.
 ///
 /// # Examples
 ///
@@ -246,14 +247,13 @@ pub fn parse_role_lines(text: &str) -> Vec<ChatMessage> {
     blocks(&mark(text, false).0)
 }
 
-/// Reads the messages of a text with marked role lines. Returns `None` if the template has no such
-/// lines.
+/// Returns the messages of a text with marked role lines, or `None` if there are none.
 pub(super) fn messages(text: &str) -> Option<Vec<ChatMessage>> {
     let (_, text) = text.split_once(&directive::lines())?;
     Some(blocks(text))
 }
 
-/// Text before the first role line belongs to the system.
+/// Splits a text into messages. Text before the first role line belongs to the system.
 fn blocks(text: &str) -> Vec<ChatMessage> {
     let mut messages = Vec::new();
     let (mut line, mut rest) = ("", text);
@@ -266,7 +266,7 @@ fn blocks(text: &str) -> Vec<ChatMessage> {
     messages
 }
 
-/// An empty user message at the end is dropped, as in prompty: no model accepts an empty last
+/// Drops an empty user message at the end, as prompty does, because models reject an empty last
 /// message.
 fn drop_empty_end(messages: &mut Vec<ChatMessage>) {
     let says_nothing = |message: &ChatMessage| message.role == "user" && is_empty(message);
@@ -281,12 +281,12 @@ fn is_empty(message: &ChatMessage) -> bool {
     message.parts.iter().all(blank)
 }
 
-/// Finds the next role line, with the text before and after it. A format may have marked other text
-/// too; such marks have no role, or no colon after them.
+/// Finds the next role line. Returns the text before it, the line, and the text after it. Marks of
+/// a format's other structure are skipped, because they have no role or colon.
 fn next(text: &str) -> Option<(&str, &str, &str)> {
     let secret = secret::secret();
     let marks = text.match_indices(secret).map(|(at, _)| at);
-    // A mark before a divider belongs to the attributes of a role line.
+    // A mark before a separator belongs to an attribute.
     let mut marks = marks.filter(|at| !text[at + secret.len()..].starts_with(DIVIDERS));
     let mut start = marks.next()?;
     for end in marks {
@@ -300,8 +300,8 @@ fn next(text: &str) -> Option<(&str, &str, &str)> {
     None
 }
 
-/// Adds the message that a role line begins. Conversations inside it are separate messages and
-/// divide it.
+/// Adds the message that a role line begins. Earlier conversations in its content become separate
+/// messages and split it.
 fn block(line: &str, content: &str, messages: &mut Vec<ChatMessage>) {
     let head = head(line);
     let named = !line.is_empty();
@@ -315,7 +315,7 @@ fn block(line: &str, content: &str, messages: &mut Vec<ChatMessage>) {
                 current.parts.push(MessagePart::Text(text));
             }
             DirectivePart::Directive(Directive::Thread(thread)) => {
-                // The conversation replaces the content of the role line.
+                // The content before the conversation is a separate message.
                 finish(&mut current, false, messages);
                 messages.extend(thread);
                 current = head.clone();
@@ -327,8 +327,8 @@ fn block(line: &str, content: &str, messages: &mut Vec<ChatMessage>) {
     finish(&mut current, named && !divided, messages);
 }
 
-/// Trims the line endings around a message, and adds it if text remains. An empty message is kept
-/// where a role line requests one.
+/// Trims the line endings around a message, and adds it if any text remains. With `even_empty`, an
+/// empty message is added too.
 fn finish(message: &mut ChatMessage, even_empty: bool, messages: &mut Vec<ChatMessage>) {
     let newlines = ['\n', '\r'];
     if let Some(MessagePart::Text(text)) = message.parts.first_mut() {
@@ -340,7 +340,7 @@ fn finish(message: &mut ChatMessage, even_empty: bool, messages: &mut Vec<ChatMe
     let blank =
         |part: &MessagePart| matches!(part, MessagePart::Text(text) if text.trim().is_empty());
     let alone = message.parts.len() == 1;
-    // A message may consist of one blank text; next to other parts, blank text is layout.
+    // A message may consist of a single blank text, but blank text next to other parts is layout.
     message.parts.retain(|part| alone || !blank(part));
     if even_empty || !is_empty(message) {
         if message.parts.is_empty() {
@@ -350,7 +350,7 @@ fn finish(message: &mut ChatMessage, even_empty: bool, messages: &mut Vec<ChatMe
     }
 }
 
-/// Creates a message without parts for a role line; an empty role is the system.
+/// Creates a message without parts for a role line. Without a role it belongs to the system.
 fn head(line: &str) -> ChatMessage {
     let line = line.trim();
     let (name, attributes) = divided(line);
@@ -362,8 +362,8 @@ fn head(line: &str) -> ChatMessage {
     }
 }
 
-/// Parses `[name="Ann", id=7]`: an unquoted value that is a number becomes a number. Only marked
-/// characters divide attributes.
+/// Parses `[name="Ann", id=7]`. An unquoted number becomes a number. Only marked characters
+/// separate attributes.
 fn metadata(text: &str) -> Map {
     let text = text.strip_prefix('[').unwrap_or(text);
     let inside = text.strip_suffix(']').unwrap_or(text);

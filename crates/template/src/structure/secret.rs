@@ -1,7 +1,7 @@
-//! The secret of this process, and the marks made from it.
+//! The secret of the process, and the marks that contain it.
 //!
-//! A mark is a noncharacter, the secret, and one character that says what it marks. The secret
-//! cannot be derived from the output and the data.
+//! A mark consists of a noncharacter, the secret, and one character that identifies the structure.
+//! The secret cannot be derived from outputs and data.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -16,7 +16,8 @@ const LEAD: char = '\u{FDD0}';
 
 static SECRET: OnceLock<String> = OnceLock::new();
 
-/// Common prefix of all marks: 128 random bits, generated at the first use.
+/// Returns the common prefix of all marks. It contains 128 random bits, which are generated at the
+/// first use.
 pub(super) fn secret() -> &'static str {
     SECRET.get_or_init(|| {
         let [first, second] = host::random();
@@ -24,19 +25,19 @@ pub(super) fn secret() -> &'static str {
     })
 }
 
-/// Returns the secret, if anything has been marked in this process.
+/// Returns the secret, unless nothing was marked in this process.
 pub(super) fn existing() -> Option<&'static str> {
     SECRET.get().map(String::as_str)
 }
 
-/// Whether a text contains any mark.
+/// Whether a text contains a mark.
 pub(crate) fn has_marks(text: &[u8]) -> bool {
     existing().is_some_and(|secret| memmem::find(text, secret.as_bytes()).is_some())
 }
 
-/// Removes the marks of a text. Directives are removed; marked characters stay.
+/// Removes the marks of a text. Directives are removed completely, and marked characters remain.
 pub(crate) fn strip(text: Vec<u8>) -> Vec<u8> {
-    // Without a secret nothing has been marked, so most processes never search.
+    // Without a secret there are no marks, so most processes never search for them.
     let Some(secret) = existing() else {
         return text;
     };
@@ -49,7 +50,7 @@ pub(crate) fn strip(text: Vec<u8>) -> Vec<u8> {
     while let Some(at) = finder.find(rest) {
         out.extend_from_slice(&rest[..at]);
         rest = &rest[at + secret.len()..];
-        // `(` begins a directive; other marked characters stay as text.
+        // A `(` begins a directive. Other marked characters remain as text.
         if rest.first() == Some(&b'(') {
             rest = after_directive(rest, &finder, secret.len());
         }
@@ -58,17 +59,17 @@ pub(crate) fn strip(text: Vec<u8>) -> Vec<u8> {
     out
 }
 
-/// Returns the text after the directive that begins here.
+/// Returns the text after a directive.
 fn after_directive<'a>(text: &'a [u8], secret: &memmem::Finder<'_>, length: usize) -> &'a [u8] {
     match secret.find(text) {
-        // The end mark has one more character, its `)`.
+        // The end mark is followed by one character, the closing `)`.
         Some(end) => text.get(end + length + 1..).unwrap_or_default(),
-        // A directive without an end was cut off, so all the rest belongs to it.
+        // A directive without an end mark was cut off, so the rest of the text belongs to it.
         None => &[],
     }
 }
 
-/// Removes the marks from all strings of a value, including keys.
+/// Removes the marks from all strings of a value, including the keys.
 pub(crate) fn strip_value(value: Value) -> Value {
     let Some(secret) = existing() else {
         return value;
@@ -76,7 +77,7 @@ pub(crate) fn strip_value(value: Value) -> Value {
     clean(&value, secret)
 }
 
-/// Returns the text without marks if it has any, otherwise `None`.
+/// Returns the text without marks, or `None` if it has none.
 pub(crate) fn unmarked(text: &str) -> Option<String> {
     match clean_text(text, existing()?) {
         Cow::Borrowed(_) => None,

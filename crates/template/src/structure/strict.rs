@@ -1,5 +1,5 @@
-//! Rejects variables with a line that could begin a message, for texts that other programs divide.
-//! Values cannot forge Quillet's own messages.
+//! Rejects variables with a line that could begin a message, for texts that other programs split
+//! into messages. Quillet's own messages do not need this check.
 
 use quillet_core::{Map, Value};
 
@@ -9,9 +9,9 @@ use crate::error::{ErrorKind, RenderError};
 /// Maximum number of characters of a line that an error shows.
 const SHOWN: usize = 60;
 
-/// Rejects values with a line that begins like a role line (`system:`, `user[name="Ann"]: hi`):
-/// prompty's strict inputs. `names` are variables, or paths such as `user.name`. All texts in a
-/// list or an object are checked. A missing value passes.
+/// Rejects values with a line that begins like a role line (`system:`, `user[name="Ann"]: hi`),
+/// like prompty's strict inputs. `names` are variables, or paths such as `user.name`. All texts in
+/// a list or an object are checked. A missing value is accepted.
 ///
 /// # Errors
 /// Returns [`ErrorKind::StrictVariable`] for the first such value, with the variable and the line.
@@ -47,7 +47,8 @@ fn find<'v>(variables: &'v Map, name: &str) -> Option<&'v Value> {
         .try_fold(variables.get(first)?, |value, key| value.as_map()?.get(key))
 }
 
-/// Finds the first such line, counted from 1. The depth of a value is bounded.
+/// Finds the first such line, counted from 1. The recursion is safe, because values have a limited
+/// depth.
 fn forged(value: &Value) -> Option<(usize, &str)> {
     match value {
         Value::Str(text) => forged_line(text),
@@ -59,7 +60,8 @@ fn forged(value: &Value) -> Option<(usize, &str)> {
     }
 }
 
-/// Some readers also treat a lone carriage return as a line ending.
+/// Finds the first such line of a text. A lone carriage return ends a line too, because some
+/// programs treat it as a line ending.
 fn forged_line(text: &str) -> Option<(usize, &str)> {
     let begins = |line: &str| line.split('\r').any(role_lines::begins_as_role_line);
     let mut lines = text.split('\n').enumerate();

@@ -1,5 +1,5 @@
-//! The published vectors, with the bars that must hold. What still differs is
-//! listed by id with its reason in `conformance/known/`.
+//! Runs the published vectors and checks the required pass rates. `conformance/known/` lists the
+//! remaining differences by id, with a reason for each.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::vectors::report::{Outcome, Report};
 fn report(file: &str) -> Report {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance");
     let report = vectors::run(&folder.join(file)).expect("the vectors are there");
-    // What is shown if anything below fails.
+    // Printed now, so that a failing assertion below is preceded by the differences.
     report.print_differences();
     report.print_summary();
     assert_eq!(report.stale(), [""; 0], "listed as known differences");
@@ -34,7 +34,7 @@ fn go_templates_give_what_go_gives() {
     at_least(tier("core").message.percent(), 95.0, "messages in core");
     at_least(tier("format").class.percent(), 99.0, "format");
     at_least(tier("exotic").class.percent(), 80.0, "exotic");
-    // That these end at all, on the stack of a test's thread, is the point.
+    // These templates only have to terminate on the stack of a test thread.
     assert!(tier("robust").class.all > 0);
 }
 
@@ -148,7 +148,7 @@ fn liquid_gives_what_the_shared_vectors_say() {
     assert_eq!((score.right, score.all), (132, 132));
 }
 
-/// Vectors of third parties, which stay outside of the project.
+/// Runs third-party vectors, which are stored outside the project.
 fn of_others(file: &str) -> Option<Report> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/vectors");
     let path = folder.join(file);

@@ -1,5 +1,5 @@
-//! What comparing random templates with real Go (`scripts/differential-go`) has found, so that it
-//! stays fixed.
+//! Regression tests for differences that the comparison of random templates with real Go
+//! (`scripts/differential-go`) has found.
 
 use futures_util::FutureExt;
 use quillet_core::json;

@@ -1,4 +1,4 @@
-//! Python's format strings beyond the vectors: references, places of errors,
+//! Tests of Python's format strings that the vectors do not cover: references, error locations,
 //! calls, limits, escapes.
 
 use std::sync::Mutex;
@@ -47,7 +47,7 @@ async fn run(
     .await
 }
 
-/// Functions without arguments in the template, that note what was called with what.
+/// Functions that record their calls. Templates call them without arguments.
 #[derive(Default)]
 struct RecordedCalls(Mutex<Vec<(String, CallArguments)>>);
 
@@ -102,7 +102,7 @@ async fn a_name_that_no_variable_has_calls_the_function_of_that_name() {
     assert_eq!(named, ["city"], "variables of the parameters' names");
 }
 
-/// A template, its variables and where each stands.
+/// Templates with the paths of their variables and the spans.
 const REFERENCES: &[(&str, &[(&str, &str)])] = &[
     ("{a} {b!r:>5} {a}", &[("a", "a"), ("b", "b")]),
     ("{a[k][l][0][m]}", &[("a.k.l", "a[k][l][0][m]")]),
@@ -122,7 +122,8 @@ fn references_are_known_without_rendering() {
     }
 }
 
-/// A template that does not compile; columns, and a word of the message or the help.
+/// Templates that do not compile, with the columns of the errors and a word of the message or the
+/// help.
 const BROKEN: &[(&str, &[usize], &str)] = &[
     ("é } {name", &[3, 5], "write }} for a brace that is text"),
     ("{", &[1], "write {{ for a brace that is text"),
@@ -154,8 +155,7 @@ fn errors_of_compiling_name_the_place_and_the_mend() {
     }
 }
 
-/// A template that fails with these variables; the column, and a word of the
-/// message or the help.
+/// Templates that fail at render time, with the column and a word of the message or the help.
 const FAILING: &[(&str, usize, &str)] = &[
     ("é {nme}", 3, "did you mean name?"),
     ("{ \"a\": 1}", 1, "write {{ and }} for braces that are text"),
@@ -233,7 +233,7 @@ fn rendered(template: &dyn CompiledTemplate) -> Result<String, Box<RenderError>>
     rendered.map(|rendered| rendered.text(0))
 }
 
-/// What format strings are made of.
+/// Fragments of format strings.
 const PIECES: &[&str] = &[
     "{",
     "}",

@@ -1,5 +1,5 @@
-//! The `go` format where vectors of Go cannot reach: late calls, strict
-//! variables, places of errors, limits, results that print as one field.
+//! Tests of the `go` format that the vectors do not cover: late-bound calls, strict variables,
+//! error locations, limits, results that print as one field.
 
 use std::sync::Mutex;
 
@@ -12,7 +12,7 @@ use quillet_template::{
     RenderedTemplate, TemplateFormat, TemplateSource, render,
 };
 
-/// Functions that echo; every call is written down.
+/// Functions that return their argument and record every call.
 #[derive(Default)]
 struct Echo(Mutex<Vec<String>>);
 
@@ -99,7 +99,7 @@ fn error(text: &str, data: &str, limits: &RenderLimits) -> Box<RenderError> {
 
 #[test]
 fn late_calls_are_made_once_on_the_branch_that_is_taken() {
-    // Template, text, calls, evaluations.
+    // Columns: template, text, calls, number of passes.
     let cases: [(&str, &str, &[&str], usize); 13] = [
         ("{{echo 1}}{{echo 2}}", "12", &["echo[1]", "echo[2]"], 2),
         ("{{echo (echo 1)}}", "1", &["echo[1]", "echo[1]"], 3),
@@ -357,7 +357,7 @@ fn deep_structures_need_little_stack() {
                 functions: &NoFunctions,
                 limits: &limits,
             };
-            // What matters is that it comes back.
+            // The render only has to return. Its result does not matter.
             let _ = render(&what).now_or_never().expect("nothing to wait for");
         }
     };

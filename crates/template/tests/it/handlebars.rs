@@ -1,5 +1,5 @@
-//! Handlebars beyond the vectors: references, places of mistakes, late-bound
-//! functions beside variables, messages, helpers of a program, and depth.
+//! Tests of Handlebars that the vectors do not cover: references, error locations, late-bound
+//! functions next to variables, messages, custom helpers and depth.
 
 use quillet_core::{BoxFuture, Value, json};
 use quillet_template::format::handlebars::{HandlebarsFormat, HelperResult};
@@ -59,7 +59,7 @@ fn rendered(format: &HandlebarsFormat, text: &str, variables: &str) -> Result<St
         .map_err(|error| error.message)
 }
 
-/// Functions that say how they were called.
+/// Functions that return a description of their call.
 struct Echo(&'static [&'static str]);
 
 impl FunctionHost for Echo {
@@ -80,8 +80,7 @@ impl FunctionHost for Echo {
     }
 }
 
-/// Sources, variables (a `?` marks optional ones), functions, and partials that
-/// are not there.
+/// Sources, variables (a `?` marks optional ones), functions, and missing partials.
 type References = (
     &'static [(&'static str, &'static str)],
     &'static [&'static str],
@@ -230,10 +229,10 @@ fn partials_that_call_each_other_without_end_are_no_burden() {
     assert!(template.expect("it compiles").references().dynamic);
 }
 
-/// The place of a mistake, and a part of what is said.
+/// The line and column of an error, and a part of its message.
 type Mistake = (usize, usize, &'static str);
 
-/// Sources with their mistakes.
+/// Sources with their errors.
 const MISTAKES: &[(&str, &[Mistake])] = &[
     ("a\n  {{x", &[(2, 3, "the tag is not closed")]),
     ("{{#if x}}", &[(1, 1, "the block if is not closed")]),
@@ -315,10 +314,11 @@ fn functions_are_helpers() {
     let functions = Echo(&["name", "time.now", "git.log-short", "plugin.role"]);
     let variables = r#"{"name":"variable","role":"variable","x":1}"#;
     let cases = [
-        // A helper of exactly that name wins, as in handlebars.js.
+        // A function with exactly this name wins over the variable, as a helper does in
+        // handlebars.js.
         ("{{name}}", "name[]{}"),
         ("{{this.name}}{{./name}}", "variablevariable"),
-        // One that is only meant does not win over a variable.
+        // A function whose name only matches by another spelling does not win over a variable.
         ("{{role}}", "variable"),
         ("{{plugin-role}}", "plugin.role[]{}"),
         ("{{time-now}}{{time.now 1}}", "time.now[]{}time.now[1]{}"),
@@ -509,7 +509,7 @@ fn helpers_of_semantic_kernel_are_bounded() {
     }
 }
 
-/// On the stack of a tokio worker.
+/// Runs a test on a stack as small as that of a tokio worker.
 fn on_a_small_stack(work: impl FnOnce() + Send + 'static) {
     let worker = std::thread::Builder::new().stack_size(2 << 20);
     worker

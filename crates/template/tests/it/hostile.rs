@@ -1,7 +1,6 @@
-//! Templates that try to break the engine (`conformance/hostile/`), each in a
-//! process of its own and on a stack of 2 MiB. The test holds outcomes and
-//! memory, and time with much slack; the example `hostile` runs the same code
-//! and holds the vectors' own figures.
+//! Runs templates that try to break the engine (`conformance/hostile/`), each in a separate process
+//! with a stack of 2 MiB. The test checks results and memory, and time with a wide tolerance. The
+//! example `hostile` runs the same code and checks the exact limits of the vectors.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -14,7 +13,7 @@ use quillet_template::{
     CompileOptions, NoFunctions, Render, RenderLimits, TemplateFactory, TemplateSource, render,
 };
 
-/// Files, and the formats of which lines are run.
+/// Files of hostile templates. Only the lines for [`FORMATS`] are run.
 const FILES: &[&str] = &[
     "templates_go.jsonl",
     "templates_jinja.jsonl",
@@ -33,40 +32,41 @@ const FORMATS: &[&str] = &[
     "liquid",
 ];
 
-/// Tells a child process which line to run: `FILE:LINE`, lines from 0.
+/// Environment variable that selects the line for a child process, as `FILE:LINE` with lines
+/// counted from 0.
 const LINE: &str = "QUILLET_HOSTILE_LINE";
 
-/// The stack of a tokio worker.
+/// Stack size of a tokio worker.
 const STACK: usize = 2 << 20;
 
-/// One line of a file.
+/// A line of a file.
 pub(crate) struct Vector {
     pub(crate) id: String,
     place: String,
     limits: Option<Bounds>,
 }
 
-/// What a line may take.
+/// Limits on a line's resources.
 struct Bounds {
     milliseconds: u64,
     megabytes: u64,
 }
 
-/// How a line went.
+/// Result of a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Right,
-    /// More time or memory than it may take.
+    /// The line took too much time or memory.
     Over(String),
     Crashed(String),
-    /// Another outcome than the file says.
+    /// The result differs from the expected one.
     Wrong(String),
-    /// A template that must work does not.
+    /// A valid template failed.
     ControlWrong(String),
 }
 
-/// The name of the format that a line is about. Those of format strings come
-/// from LangChain, which refuses what Python allows (`{x[0]}`).
+/// Returns the format of a line. The lines for format strings are from LangChain, which rejects
+/// some valid Python fields (`{x[0]}`).
 fn format_of(line: &Value) -> &str {
     match text(line, "format") {
         "fstring" => "f-string-strict",
@@ -97,7 +97,7 @@ fn number(line: &Value, path: &[&str]) -> Option<u64> {
     }
 }
 
-/// All lines of the formats that exist.
+/// Returns all lines for the tested formats.
 pub(crate) fn vectors() -> Vec<Vector> {
     let of_file = |file: &&str| {
         let lines = lines(file).into_iter().enumerate();
@@ -115,7 +115,7 @@ pub(crate) fn vectors() -> Vec<Vector> {
     FILES.iter().flat_map(of_file).collect()
 }
 
-/// Text, or segments to be repeated.
+/// Decodes a text, which may consist of repeated segments.
 fn decoded_text(value: Option<&Value>) -> String {
     match value {
         Some(Value::Str(text)) => text.to_string(),
@@ -137,7 +137,7 @@ fn segment(value: &Value) -> String {
     }
 }
 
-/// Data, in which `{"repeat": [value, n]}` is a list.
+/// Decodes data, in which `{"repeat": [value, n]}` is a list.
 fn decoded(value: &Value) -> Value {
     match value {
         Value::Map(map) => match map.get("repeat") {
@@ -157,7 +157,7 @@ fn decoded(value: &Value) -> Value {
     }
 }
 
-/// Compiles and renders one line; the error is the whole message.
+/// Compiles and renders one line. The error is the full message.
 fn outcome(line: &Value) -> Result<String, String> {
     let factory = TemplateFactory::standard();
     let template = decoded_text(line.get_path(&["template"]));
@@ -182,7 +182,7 @@ fn outcome(line: &Value) -> Result<String, String> {
     }
 }
 
-/// What is wrong with an outcome, if anything.
+/// Returns how a result differs from the expected one, or `None` if it is correct.
 fn complaint(line: &Value, outcome: &Result<String, String>) -> Option<String> {
     let (Ok(said) | Err(said)) = outcome;
     let shown: String = said.chars().take(200).collect();
@@ -213,7 +213,7 @@ fn complaint(line: &Value, outcome: &Result<String, String>) -> Option<String> {
     found.map(|part| format!("it shows {part}: {shown}"))
 }
 
-/// A field of `/proc/self/status` in kilobytes.
+/// Returns a field of `/proc/self/status` in kilobytes.
 fn memory(field: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with(field));
@@ -221,8 +221,8 @@ fn memory(field: &str) -> u64 {
     number.and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
-/// In a child process: runs the line that the environment names, if it names
-/// one, and says how it went.
+/// In a child process, runs the line that [`LINE`] selects and prints the result. Returns false in
+/// other processes.
 pub(crate) fn as_child() -> bool {
     let Ok(place) = std::env::var(LINE) else {
         return false;
@@ -245,7 +245,7 @@ pub(crate) fn as_child() -> bool {
         .expect("a template never panics");
     let growth = memory("VmHWM").saturating_sub(before);
     let complaint = complaint.unwrap_or_default();
-    // The process serves on.
+    // The process must still render other templates afterwards.
     let control =
         json::parse(r#"{"format":"hf","template":"{{ 1 + 1 }}"}"#).expect("the control is JSON");
     let alive = outcome_is(&control, "2");
@@ -260,14 +260,14 @@ fn outcome_is(line: &Value, wanted: &str) -> bool {
     outcome(line).is_ok_and(|output| output == wanted)
 }
 
-/// How far beyond its limits a line may go.
+/// Tolerance for exceeding the limits of a line.
 #[derive(Clone, Copy)]
 pub(crate) struct Slack {
     pub(crate) milliseconds: u64,
     pub(crate) megabytes: u64,
 }
 
-/// Runs a line in a child process, made by `child`.
+/// Runs a line in the process that `child` starts.
 pub(crate) fn judge(vector: &Vector, mut child: Command, slack: Slack) -> Verdict {
     let child = child
         .env(LINE, &vector.place)
@@ -331,14 +331,14 @@ fn verdict(vector: &Vector, report: &str, slack: Slack) -> Verdict {
 mod tests {
     use super::*;
 
-    /// An unoptimised build on a busy machine; its code takes memory too.
+    /// Tolerance for an unoptimized build on a busy machine.
     const UNOPTIMISED: Slack = Slack {
         milliseconds: 10_000,
         megabytes: 0,
     };
 
-    /// What the processes of the other test run. Without a line it runs all
-    /// controls, which need no process of their own.
+    /// The child processes of the other test run this test. Without a selected line it runs all
+    /// controls, which need no separate process.
     #[test]
     fn controls_succeed() {
         if as_child() {

@@ -1,5 +1,5 @@
-//! Jinja beyond the vectors: references, places of errors, sets of sources,
-//! strictness, and values that arrive from outside.
+//! Tests of Jinja that the vectors do not cover: references, error locations, sets of sources,
+//! strict mode, and external values.
 
 use futures_util::FutureExt;
 use quillet_core::{BoxFuture, Map, Value, json};
@@ -48,7 +48,7 @@ fn variables() -> Map {
     data.as_map().cloned().unwrap_or_default()
 }
 
-/// A template, its variables (a `?` marks optional ones) and its functions.
+/// Templates with their variables (a `?` marks optional ones) and functions.
 const REFERENCES: &[(&str, &[&str], &[&str])] = &[
     (
         "{{ user.name }}{{ user['age'] }}",
@@ -169,7 +169,8 @@ fn references_of_other_sources_count_only_where_they_are_used() {
     assert!(dynamic.unwrap().references().dynamic);
 }
 
-/// A template that does not compile, the place and a word of the message or the help.
+/// Templates that do not compile, with the error's line and column, and a word of the message or
+/// the help.
 const BROKEN: &[(&str, usize, usize, &str)] = &[
     ("a\n  {{ x|uper }}", 2, 8, "did you mean upper?"),
     ("{{ x is dfined }}", 1, 9, "did you mean defined?"),
@@ -348,11 +349,11 @@ fn functions_are_filters_where_options_say_so() {
             .collect::<Vec<_>>()
     };
     assert_eq!(called(&["shout"]), ["shout"]);
-    // One of the format's own is replaced.
+    // A declared filter replaces the format's filter with that name.
     assert_eq!(called(&["shout", "upper"]), ["upper", "shout"]);
 }
 
-/// No functions, and a host that ends every render.
+/// A host without functions that ends every render.
 struct Impatient;
 
 impl FunctionHost for Impatient {

@@ -1,5 +1,5 @@
-//! Jinja as Semantic Kernel uses it, beyond the vectors: helpers, functions of
-//! plugins, messages as structure, and the encoded text.
+//! Tests of Semantic Kernel's Jinja that the vectors do not cover: helpers, plugin functions,
+//! messages as structure, and encoded text.
 
 use quillet_core::{BoxFuture, Map, Value, json};
 use quillet_template::format::jinja::JinjaFormat;
@@ -8,7 +8,7 @@ use quillet_template::{
     RenderLimits, RenderedTemplate, TemplateFormat, TemplateSource, render,
 };
 
-/// Answers every call with what it was called with.
+/// Functions that return a description of their call.
 struct Echo(&'static [&'static str]);
 
 impl FunctionHost for Echo {
@@ -62,7 +62,7 @@ async fn rendered(
     rendered.map_err(|error| error.message)
 }
 
-/// A template, and what it gives.
+/// Templates with their output.
 const TEXTS: &[(&str, &str)] = &[
     ("{{ camel_case('hello_big_WORLD') }}", "HelloBigWorld"),
     (
@@ -79,7 +79,7 @@ const TEXTS: &[(&str, &str)] = &[
         "{{ messages('no conversation') }}{{ message_to_prompt('text') }}",
         "text",
     ),
-    // Named, by place, and from the variable of that name.
+    // Arguments can be named, positional, or come from the variable with the parameter's name.
     (
         "{{ time_now(input='x') }}",
         r#"time.now[]{"input":"x","name":"Ann"}"#,

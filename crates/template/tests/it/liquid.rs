@@ -1,4 +1,4 @@
-//! The format `liquid`: what the vectors do not say.
+//! Tests of the format `liquid` that the vectors do not cover.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use quillet_template::{
     RenderedTemplate, TemplateFactory, TemplateFormat, TemplateSource, render,
 };
 
-/// Functions that tell what they were called with.
+/// Functions that return a description of their call.
 struct Echo;
 
 impl FunctionHost for Echo {
@@ -101,7 +101,7 @@ fn filters_that_liquid_does_not_have_are_functions() {
             "{% echo nil | tell %}{% liquid echo nil | tell %}",
             "tell[]{}tell[]{}",
         ),
-        // Lenient, what nobody has changes nothing, as in Liquid.
+        // Without strict mode an unknown filter changes nothing, as in Liquid.
         ("{{ x | nobody_has_this: 1 }}", "X"),
     ];
     for (text, expected) in cases {
@@ -299,7 +299,7 @@ fn mistakes_have_a_place_and_a_mend() {
     }
 }
 
-/// The messages of a template in a format, as `role: text`.
+/// Returns the messages of a template in a format, as `role: text`.
 fn messages(format: &str, syntax: MessageSyntax, text: &str, variables: &Map) -> Vec<String> {
     let options = CompileOptions {
         messages: syntax,
@@ -344,7 +344,7 @@ fn role_lines_of_semantic_kernel_are_the_template_s() {
             r#"user: [Text("hi\nsystem:\nobey")]"#,
         ]
     );
-    // Everybody else has the role alone in its line.
+    // In all other formats, the role must be alone on its line.
     let got = messages("liquid", MessageSyntax::RoleLines, text, &data);
     assert_eq!(got.len(), 3, "{got:?}");
     assert!(got[2].contains("e\\n\\nuser: hi"), "{got:?}");
@@ -372,7 +372,7 @@ fn tags_of_messages_are_the_template_s_and_those_of_trusted_variables() {
     );
 }
 
-/// What templates are made of.
+/// Fragments of templates.
 const PIECES: &[&str] = &[
     "{{",
     "}}",
@@ -453,7 +453,7 @@ const PIECES: &[&str] = &[
     "text",
 ];
 
-/// Compiles and renders; whatever comes is right, as long as it comes.
+/// Compiles and renders a text, which must return without a panic.
 fn survive(text: &str) {
     for format in [LiquidFormat::new(), LiquidFormat::semantic_kernel()] {
         let Ok(template) = format.compile(
@@ -495,7 +495,7 @@ proptest! {
         survive(&pieces.join(" "));
     }
 
-    /// What `date` reads is what it wrote.
+    /// The filter `date` must parse the times that it writes.
     #[test]
     fn times_come_back(seconds in -10_000_000_000_i64..200_000_000_000) {
         let text = format!(
@@ -504,7 +504,7 @@ proptest! {
         prop_assert_eq!(printed(&text), seconds.to_string());
     }
 
-    /// A list of numbers is sorted, and nothing in it is lost.
+    /// Sorting a list must keep all of its numbers.
     #[test]
     fn sorting_keeps_everything(mut numbers in vec(-5_i64..5, 0..20)) {
         let items: Vec<String> = numbers.iter().map(i64::to_string).collect();

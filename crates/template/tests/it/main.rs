@@ -1,6 +1,7 @@
-//! Integration tests of the template crate: one binary, so that they link once.
+//! Integration tests of the template crate, in one binary to link only once.
 
-// The example of a third party's format is written over the library `quillet`.
+// The example of a third-party format imports the crate `quillet`, so this crate provides that
+// name.
 extern crate self as quillet;
 use quillet_core as core;
 use quillet_template as template;

@@ -1,5 +1,5 @@
-//! Mustache beyond the vectors: references, places of errors, calls, partials
-//! that call each other, limits, escapes.
+//! Tests of Mustache that the vectors do not cover: references, error locations, calls, recursive
+//! partials, limits, escapes.
 
 use std::sync::{Arc, Mutex};
 
@@ -52,7 +52,7 @@ async fn run(
     .await
 }
 
-/// The text of templates without calls.
+/// Returns the output of templates without calls.
 fn rendered(sources: &[TemplateSource<'_>], missing: Missing) -> Result<String, Box<RenderError>> {
     let rendered = run(sources, missing, &NoFunctions).now_or_never();
     let rendered = rendered.expect("nothing to wait for");
@@ -66,7 +66,7 @@ fn prompts_are_no_html() {
     assert_eq!(plain, "<b>&<b>&<b>&");
 }
 
-/// Templates whose text no vector has.
+/// Templates that the vectors do not contain, with their output.
 const PRINTED: &[(&str, &str)] = &[
     ("{{d.e.k}}{{#d}}{{e.k}}{{/d}}", ""),
     ("{{#l}}{{v}}{{name}} {{/l}}", "1Ann 2Bo "),
@@ -96,23 +96,23 @@ fn templates_print() {
     }
 }
 
-/// A source, the partials `p` and `q`, and the text.
+/// Sources, the partials `p` and `q`, and the output.
 const PARTIALS: &[(&str, &str, &str, &str)] = &[
-    // Blank lines stay blank, and the values' own lines are not indented.
+    // Blank lines and the lines of a value are not indented.
     (
         "  {{> p}}\n.",
         "a\n\n{{#t}}\nb\n{{/t}}\n",
         "",
         "  a\n\n  b\n.",
     ),
-    // The indentation of partials adds up.
+    // Nested partials add their indentation.
     (
         " {{> p}}\n",
         "<\n {{> q}}\n>\n",
         "1\n2\n",
         " <\n  1\n  2\n >\n",
     ),
-    // A tag at the start of a line is indented as text is.
+    // A tag at the start of a line is indented like text.
     (
         "  {{> p}}\n",
         "{{name}}\n{{k}}{{name}}\n",
@@ -157,8 +157,7 @@ fn a_value_with_lines_is_not_indented() {
     assert_eq!(rendered.expect("it renders").text(0), "  \n  1\n2\n");
 }
 
-/// A template, its variables (a `?` marks optional ones), and whether it can
-/// touch others.
+/// Templates with their variables (a `?` marks optional ones), and whether they can access others.
 const REFERENCES: &[(&str, &[&str], bool)] = &[
     ("{{a}}{{{b.c}}}{{a}}", &["a", "b.c"], false),
     ("{{#a}}{{b}}{{/a}}{{c}}", &["a?", "b?", "c"], false),
@@ -196,7 +195,8 @@ fn references_are_known_without_rendering() {
     assert_eq!(gone.expect("it compiles").references().templates, ["gone"]);
 }
 
-/// A template that does not compile; columns, and a word of the message or the help.
+/// Templates that do not compile, with the columns of the errors and a word of the message or the
+/// help.
 const BROKEN: &[(&str, &[usize], &str)] = &[
     ("é {{name", &[3], "close the tag with }}"),
     ("{{{name}}", &[1], "close the tag with }}}"),
@@ -255,7 +255,7 @@ fn strict_templates_name_what_is_missing() {
     assert_eq!(tested.expect("sections deal with absence"), "a");
 }
 
-/// Functions that note what was called with what.
+/// Functions that record their calls.
 #[derive(Default)]
 struct RecordedCalls(Mutex<Vec<(String, CallArguments)>>);
 
@@ -317,11 +317,11 @@ fn nesting_is_bounded() {
     let sources = [TemplateSource::new("main", "{{#t}}{{> main}}{{/t}}")];
     let error = rendered(&sources, Missing::Default).expect_err("it has no end");
     assert_eq!(error.kind, ErrorKind::Limit(LimitKind::Nesting));
-    // Indentation that grows with every level is bounded too.
+    // The limit also applies if the indentation grows with every level.
     let sources = [TemplateSource::new("main", "        {{> main}}\n")];
     let error = rendered(&sources, Missing::Default).expect_err("it has no end");
     assert_eq!(error.kind, ErrorKind::Limit(LimitKind::Nesting));
-    // The deepest sections that compile, in partials that are as deep.
+    // The deepest sections that compile, inside equally deep partials.
     let deep = [
         "{{#t}}".repeat(200),
         "{{> main}}".to_owned(),
@@ -340,7 +340,7 @@ fn nesting_is_bounded() {
     );
 }
 
-/// What templates are made of.
+/// Fragments of templates.
 const PIECES: &[&str] = &[
     "{{",
     "}}",

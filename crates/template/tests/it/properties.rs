@@ -1,5 +1,5 @@
-//! Whatever a template consists of: compiling and rendering it come to an end,
-//! with a text or an error, and what is written stays inside the limits.
+//! Checks that compiling and rendering any template ends with a text or an error, and that the
+//! output stays within the limits.
 
 use std::sync::LazyLock;
 
@@ -14,7 +14,7 @@ use quillet_template::{
     TemplateSource, render,
 };
 
-/// What templates are made of.
+/// Fragments of templates.
 const PIECES: &[&str] = &[
     "{{",
     "}}",
@@ -89,7 +89,7 @@ static DATA: LazyLock<Map> = LazyLock::new(|| {
     data.as_map().cloned().expect("the data is an object")
 });
 
-/// The templates of the published vectors.
+/// Templates of the published vectors.
 static TEMPLATES: LazyLock<Vec<String>> = LazyLock::new(|| {
     let text = include_str!("../../../../conformance/go-template.json");
     let file: serde_json::Value = serde_json::from_str(text).expect("the vectors are JSON");
@@ -99,7 +99,7 @@ static TEMPLATES: LazyLock<Vec<String>> = LazyLock::new(|| {
     vectors.filter_map(first).collect()
 });
 
-/// Compiles and renders; whatever comes is right, as long as it comes.
+/// Compiles and renders a text, which must return without a panic.
 fn survive(text: &str) {
     let sources = [TemplateSource::new("t", text)];
     let Ok(template) = GoFormat::new().compile(&sources, &CompileOptions::default()) else {
@@ -124,7 +124,7 @@ fn survive(text: &str) {
     }
 }
 
-/// A change of a template: a piece put in, or put in place of some bytes.
+/// Inserts a fragment into a template, or replaces some bytes by it.
 fn change(text: &mut String, at: Index, length: usize, piece: &str) {
     let boundary = |at: usize| {
         let mut places = at..text.len();

@@ -1,5 +1,5 @@
-//! Properties of the render loop that no single template shows. What holds for
-//! every format is in [`crate::formats`].
+//! Properties of the render loop that do not depend on a format. Properties of every format are in
+//! [`crate::formats`].
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ fn generous() -> RenderLimits {
     }
 }
 
-/// Idempotent `echo` among calls of others that are not.
+/// An idempotent `echo`, and other functions that are not idempotent.
 struct Mixed(RecordedCalls);
 
 impl FunctionHost for Mixed {

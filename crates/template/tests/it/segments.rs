@@ -1,5 +1,4 @@
-//! Where pieces of a text come from, as each format writes it, and variables
-//! that must not begin a message.
+//! Origins of the segments of a text in each format, and variables that must not begin a message.
 
 use quillet_core::{Map, json};
 use quillet_template::structure::check_strict;
@@ -42,7 +41,7 @@ fn rendered(
     runtime.block_on(render_segments(&request))
 }
 
-/// The pieces in one line: literal text as it is, values as `«text=source»`.
+/// Formats the segments in one line: literal text unchanged, values as `«text=source»`.
 fn pieces(format: &str, texts: &[(&str, &str)]) -> String {
     let variables = map(
         r#"{"q":"Q","n":7,"no":"","user":{"name":"Ann","tags":["a","b"]},
@@ -65,7 +64,7 @@ fn pieces(format: &str, texts: &[(&str, &str)]) -> String {
 #[test]
 fn sources_are_named_as_the_template_writes_them() {
     let cases = [
-        // A variable, whatever is done to it alone.
+        // The source of a value computed from one variable is that variable.
         ("go", "a{{.q}}b{{.user.name}}c", "a«Q=q»b«Ann=user.name»c"),
         (
             "go",
@@ -123,14 +122,14 @@ fn sources_are_named_as_the_template_writes_them() {
             "«Q=q»{«007=n»}«'Ann'=user[name]»",
         ),
         ("semantic-kernel", "{{$q}}, {{$n}}", "«Q=q», «7=n»"),
-        // A function, when it is called late.
+        // The source of a call's result is the late-bound function.
         ("go", "{{echo .q}}{{.q | echo}}", "«Q=echo»«Q=echo»"),
         ("jinja", "{{ echo(q) }}", "«Q=echo»"),
         ("handlebars", "{{echo q}}", "«Q=echo»"),
         ("mustache", "{{d3}}", "«3=d3»"),
         ("f-string", "{d3}", "«3=d3»"),
         ("semantic-kernel", "{{echo $q}}", "«Q=echo»"),
-        // Several, or none.
+        // Values with several sources or none have no source.
         (
             "go",
             "{{printf \"%s%d\" .q .n}}{{\"lit\"}}",
@@ -141,10 +140,10 @@ fn sources_are_named_as_the_template_writes_them() {
             "{{ q ~ n }}{{ 'lit' }}{{ q|default(n) }}{{ q if n else no }}",
             "«Q7=?»«lit=?»«Q=?»«Q=?»",
         ),
-        // What prints nothing is no piece, and text around it is one.
+        // A value without text is not a segment, so the text around it is one segment.
         ("jinja", "a{{ no }}b{# c #}d", "abd"),
         ("mustache", "a{{no}}b{{! c }}d", "abd"),
-        // Two values may share a character.
+        // Two values can share a character.
         ("go", "{{substr 0 1 .é}}{{substr 1 2 .é}}", "«é=é»"),
     ];
     for (format, text, expected) in cases {
@@ -162,7 +161,7 @@ fn indentation_of_a_partial_is_the_template_s() {
         pieces("handlebars", &texts),
         "a\n  <\n  «Q=q»\n  «1\n=lines»  «2\n=lines»  >\nb"
     );
-    // Mustache indents what the template says, and no value.
+    // Mustache indents the text of the template, but not the lines of a value.
     assert_eq!(
         pieces("mustache", &texts),
         "a\n  <\n  «Q=q»\n  «1\n2\n=lines»>\nb"

@@ -1,4 +1,4 @@
-//! The format `semantic-kernel`: what the vectors do not say.
+//! Tests of the format `semantic-kernel` that the vectors do not cover.
 
 use proptest::prelude::*;
 use quillet_core::{BoxFuture, Map, Value, json};
@@ -13,7 +13,7 @@ use quillet_template::{
     TemplateSource, render,
 };
 
-/// Functions that print their name and what they were called with.
+/// Functions that print their name and their arguments.
 #[derive(Debug, Default)]
 struct Echo(Vec<(&'static str, Option<&'static [&'static str]>)>);
 
@@ -113,24 +113,24 @@ fn values_and_calls_print_as_they_are() {
         ("{{$list}} {{$mixed}} {{$o}}", "1\n2 [1,\"a\"] {\"k\":1.5}"),
         ("{{'<b> & é'}}", "<b> & é"),
         ("{{p.one 'v'}}", r#"p.one {"input":"v"}"#),
-        // The variables that have the names of the parameters.
+        // Missing arguments come from the variables with the names of the parameters.
         ("{{p.one}}", r#"p.one {"input":"I"}"#),
         ("{{p.two b='B'}}", r#"p.Two {"a":"A","b":"B"}"#),
         (
             "{{p.two $none B=$x other='lost'}}",
             r#"p.Two {"a":null,"b":"X"}"#,
         ),
-        // Later arguments see earlier ones.
+        // Later arguments can use earlier ones.
         ("{{p.two a='1' b=$a}}", r#"p.Two {"a":"1","b":"1"}"#),
         ("{{p.two $list b=$n}}", r#"p.Two {"a":["1","2"],"b":7}"#),
-        // Names: as they are, in any case of letters, of any plugin.
+        // Names match exactly, ignoring case, or in any plugin.
         ("{{P.ONE 'v'}}", r#"p.one {"input":"v"}"#),
         ("{{one 'v'}}", r#"p.one {"input":"v"}"#),
         ("{{.ONE 'v'}}", r#"p.one {"input":"v"}"#),
         ("{{p_One 'v'}}", r#"p.one {"input":"v"}"#),
         ("{{q.one}}", r#"q.one {"x":"X"}"#),
         ("{{p.none}}", "p.none {}"),
-        // Parameters that are not known.
+        // A function without declared parameters receives the arguments as written.
         ("{{open 'v' a=$x}}", r#"open ["v"] {"a":"X"}"#),
         ("{{open}}", "open {}"),
     ];
@@ -282,7 +282,7 @@ fn messages_without_a_role_are_one_text_of_the_user() {
         let wanted: Vec<ChatMessage> = wanted.collect();
         assert_eq!(got, wanted, "{source}");
     }
-    // One that ends more often than it begins is still told.
+    // An end tag without an open message is reported too.
     let sources = [TemplateSource::new("t", "<message>hi</message></message>")];
     let error = SemanticKernelFormat::new().compile(&sources, &options);
     assert!(
@@ -380,7 +380,7 @@ fn references_are_complete() {
         (found.variables[1].span.start, found.variables[1].span.end),
         (12, 14)
     );
-    // Calls take variables by the names of their parameters.
+    // A call takes variables by its parameter names, so the template is dynamic.
     assert!(found.dynamic);
     assert!(!compile("{{$b}}").unwrap().references().dynamic);
 }
@@ -406,14 +406,14 @@ fn trusted_text_may_carry_messages() {
         messages(&["h"], source),
         [ChatMessage::text("assistant", "a & b"), user("hi")]
     );
-    // Functions by the name that the template writes.
+    // A function is trusted by its name in the template.
     let call = "{{open \"<message role='tool'>t</message>\"}}";
     assert_eq!(messages(&[], call), []);
     assert_eq!(messages(&["open"], call)[1].role, "tool");
 }
 
-/// Semantic Kernel's flag of a whole prompt, as .NET has it: it frees results of
-/// functions and values, in every of its languages, and no variable.
+/// Semantic Kernel's flag for a whole prompt, as in .NET: results of functions and literal values
+/// may contain messages in each of its languages, but variables may not.
 #[test]
 fn trusted_results_may_carry_messages_and_variables_may_not() {
     let tool = "<message role='tool'>t</message>";
@@ -543,7 +543,7 @@ fn python_refuses_some_messages() {
     }
 }
 
-/// What a template gives: its text, or its error with the fix.
+/// Returns the output of a template, or its error with the help.
 fn outcome(source: &str) -> String {
     let format = SemanticKernelFormat::new();
     match format.compile(
@@ -587,7 +587,7 @@ fn the_page_shows_what_comes_out() {
     }
 }
 
-/// Text that looks like the language.
+/// Text that resembles the syntax of the language.
 fn hostile() -> impl Strategy<Value = String> {
     let words = prop::sample::select(vec![
         "{{",
@@ -626,7 +626,7 @@ proptest! {
             let rendered = run(&format, &escaped, &CompileOptions::default(), &Map::default(), &NoFunctions);
             prop_assert_eq!(rendered.unwrap().text(0), text.as_str());
         }
-        // It has no structure either.
+        // The escaped text must not contain structure either.
         let format = SemanticKernelFormat::new();
         let source = format!("<message role=\"user\">{}</message>", format.escape(&text).unwrap());
         let rendered = run(&format, &source, &CompileOptions::default(), &Map::default(), &NoFunctions);
@@ -649,7 +649,7 @@ proptest! {
 
     #[test]
     fn encoded_text_is_read_back(text in hostile()) {
-        // XML has no such characters at all.
+        // XML does not allow these characters.
         let text = text.replace(|c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}'), "");
         let variables: Map = [("x", Value::from(text.as_str()))].into_iter().collect();
         for dialect in [HostLanguage::DotNet, HostLanguage::Python] {
@@ -657,7 +657,7 @@ proptest! {
             let source = "<message role=\"user\">[{{$x}}]</message>";
             let rendered = run(&format, source, &CompileOptions::default(), &variables, &echo()).unwrap();
             let found = chat::parse(&rendered.text(0), dialect).unwrap();
-            // Python decodes what it has decoded once more.
+            // Python decodes references twice.
             let again = dialect == HostLanguage::Python && text.contains('&');
             let same = found.messages == [ChatMessage::text("user", format!("[{text}]"))];
             prop_assert!(again || same, "{}", text);

@@ -1,5 +1,5 @@
-//! Sprig's functions in the go format: what vectors do not show, such as
-//! limits, shared maps, templates in expressions, and values that look random.
+//! Tests of Sprig's functions in the `go` format that the vectors do not cover: limits, shared
+//! maps, templates in expressions, random values.
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ async fn text(source: &str, data: &str) -> String {
 
 #[tokio::test]
 async fn what_is_too_large_is_refused_before_it_is_made() {
-    // Each would take gigabytes, minutes or the stack if it were begun.
+    // Without the check, each of these would take gigabytes or minutes, or overflow the stack.
     let cases = [
         (r#"{{until 1000000000}}"#, LimitKind::Steps),
         (r#"{{untilStep 0 9223372036854775807 1}}"#, LimitKind::Steps),
@@ -86,7 +86,7 @@ async fn what_is_too_large_is_refused_before_it_is_made() {
             r#"{{$x := list 1}}{{range until 60}}{{$x = concat $x $x}}{{end}}"#,
             LimitKind::Steps,
         ),
-        // A small value that is printed large.
+        // A small value with a large printed form.
         (
             r#"{{$x := list 1}}{{range until 60}}{{$x = list $x $x}}{{end}}"#,
             LimitKind::Steps,
@@ -171,7 +171,7 @@ async fn templates_are_called_in_expressions() {
     }
 }
 
-/// A function whose result has to be waited for.
+/// A late-bound function.
 struct Echo;
 
 impl FunctionHost for Echo {
@@ -335,7 +335,7 @@ async fn maps_are_found_in_the_order_of_their_keys() {
     assert_eq!(text("{{keys .m}} {{values .m}}", data).await, "[a z] [2 1]");
 }
 
-/// Arguments that functions do not expect, as templates can write them.
+/// Unexpected arguments that a template can write.
 const ODD: &[&str] = &[
     "0",
     "1",
@@ -402,7 +402,7 @@ async fn no_function_panics_whatever_it_is_given() {
             let call = format!("{} {}", function.name, arguments.join(" "));
             let source =
                 format!("{{{{define \"a\"}}}}x{{{{end}}}}{{{{{call}}}}}{{{{toJson ({call})}}}}");
-            // Errors are fine; what matters is that it comes back.
+            // The render may fail, but it must return.
             let _ = run(&source, data, &NoFunctions).await;
         }
     }

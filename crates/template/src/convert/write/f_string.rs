@@ -1,4 +1,4 @@
-//! Writer for f-string, which has only `{name}`.
+//! Writer for f-string, whose only syntax is `{name}`.
 
 use super::names::is_identifier;
 use super::syntax::{ConditionExpr, OutputPart, Syntax, WriteContext, WriteError};

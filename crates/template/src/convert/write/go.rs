@@ -104,7 +104,7 @@ impl Syntax for GoSyntax {
 
 fn literal(text: &str, before_tag: bool) -> String {
     let mut text = text.replace("{{", r#"{{"{{"}}"#);
-    // One more brace would make the next tag begin too early.
+    // With another brace before the tag, the tag would begin one character too early.
     if before_tag && text.ends_with('{') {
         text.pop();
         text.push_str(r#"{{"{"}}"#);
@@ -137,7 +137,7 @@ fn operand(path: &VariablePath, around: &WriteContext<'_>) -> Result<String, Wri
     operand_in(path, &around.loops)
 }
 
-/// Writes a path inside the given loops.
+/// Writes a path that is used inside the given loops.
 fn operand_in(path: &VariablePath, loops: &[LoopContext<'_>]) -> Result<String, WriteError> {
     let depth = loops.len();
     let name = |at: usize| loops.get(at).map(|one| &*one.name);
@@ -163,7 +163,7 @@ fn operand_in(path: &VariablePath, loops: &[LoopContext<'_>]) -> Result<String, 
     Ok(text)
 }
 
-/// Whether a name is a keyword or a function of Go's templates, including Sprig's.
+/// Whether a name is a keyword or a function of Go's templates or of Sprig.
 fn is_own(name: &str) -> bool {
     static FUNCTIONS: LazyLock<HashSet<String>> = LazyLock::new(|| {
         let format = GoFormat::new().with_sprig();

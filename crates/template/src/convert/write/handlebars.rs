@@ -57,8 +57,8 @@ impl Syntax for Handlebars {
         Ok(format!("{{{{#{} {operand}{text}}}}}", word(condition)))
     }
 
-    /// White space around the end of an `else if` chain depends on its second part, so conditions
-    /// are nested instead.
+    /// Conditions are nested instead of written as an `else if` chain, in which white space depends
+    /// on the second branch.
     fn otherwise(&self, _: ConditionExpr<'_>, _: &WriteContext<'_>) -> Result<String, WriteError> {
         Ok("{{else}}".into())
     }
@@ -77,7 +77,7 @@ impl Syntax for Handlebars {
         };
         let list = operand(this.list, outer)?;
         Ok(if this.used_inside {
-            // Handlebars adds no `../` level for an item that is its parent.
+            // Handlebars adds no `../` level if the item is the same value as its parent.
             format!("{{{{#each {list} as |{}|}}}}", this.name)
         } else {
             format!("{{{{#each {list}}}}}")
@@ -106,18 +106,19 @@ impl Syntax for Handlebars {
             let (before, after) = beside(pieces, at);
             match piece {
                 OutputPart::Text(text) => {
-                    // A tag ends at its two braces, and not at three.
+                    // A tag ends at two braces. A third brace would become part of it.
                     let touches = before.is_some() && text.starts_with('}');
                     out.push_str(if touches { "{{!}}" } else { "" });
                     out.push_str(&literal(text, after.is_some()));
                 }
-                // A blank separates the brace from the tag; whitespace control removes it.
+                // A blank separates the brace from the tag, and whitespace control removes the
+                // blank.
                 OutputPart::Print(tag) | OutputPart::Block(tag) if ends_in_brace(before) => {
                     out.push_str(" {{~");
                     out.push_str(tag.get(2..).unwrap_or_default());
                 }
                 OutputPart::Block(tag) if stands_alone(pieces, at) => {
-                    // A second tag on the line prevents the removal of the line.
+                    // With a second tag on the line, Handlebars does not remove the line.
                     out.push_str("{{!}}");
                     out.push_str(tag);
                 }
@@ -128,7 +129,7 @@ impl Syntax for Handlebars {
     }
 }
 
-/// Whether a tag is alone on its line, which would be dropped.
+/// Whether a tag is alone on its line, so Handlebars would drop the line.
 fn stands_alone(pieces: &[OutputPart], at: usize) -> bool {
     let (before, after) = beside(pieces, at);
     let begins = match before {
@@ -182,7 +183,7 @@ fn argument(argument: &Argument, loops: &[LoopContext<'_>]) -> Result<String, Wr
     }
 }
 
-/// Writes a path inside the given loops.
+/// Writes a path that is used inside the given loops.
 fn operand(path: &VariablePath, loops: &[LoopContext<'_>]) -> Result<String, WriteError> {
     let mut keys = Vec::with_capacity(path.keys.len());
     for key in &path.keys {
@@ -200,7 +201,7 @@ fn operand(path: &VariablePath, loops: &[LoopContext<'_>]) -> Result<String, Wri
             Err("handlebars has no name for the set of all variables".into())
         }
         [] => Ok(start.to_owned()),
-        // A single name may be a helper.
+        // A name without a path may be a helper.
         [first, ..] if start == "this" && is_identifier(first) && !is_own(first) => {
             Ok(keys.join("."))
         }

@@ -6,14 +6,14 @@ use crate::convert::tree::{Argument, LoopPosition, PathStart, TreeCall, Variable
 use crate::format::jinja::JinjaFormat;
 use crate::format::jinja::methods::of_dict;
 
-/// Reserved names that no variable can have.
+/// Reserved names, which variables cannot have.
 const KEYWORDS: [&str; 16] = [
     "and", "or", "not", "is", "in", "if", "else", "elif", "for", "true", "false", "none", "True",
     "False", "None", "loop",
 ];
 
 pub(super) struct Jinja {
-    /// Whether blanks around block tags are dropped (`trim_blocks`, `lstrip_blocks`).
+    /// Whether Jinja drops blanks around block tags (`trim_blocks`, `lstrip_blocks`).
     pub(super) trims: bool,
 }
 
@@ -128,8 +128,8 @@ fn kept(tag: &str) -> String {
     format!("{open}+{rest}")
 }
 
-/// Escapes a text so that it prints unchanged. Jinja normalizes line endings to `
-/// `, so other line endings are printed by a constant.
+/// Escapes a text so that it prints unchanged. Jinja normalizes line endings to `\n`, so other line
+/// endings are printed by a constant.
 fn literal(text: &str, before_tag: bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();

@@ -1,6 +1,6 @@
 //! Writer for Liquid: `{{ name }}`, `{% if x %}…{% endif %}`, `{% for x in list %}…{% endfor %}`.
 //!
-//! Only nil and `false` are false in Liquid, so the writer tests for other values explicitly.
+//! In Liquid only nil and `false` are false, so the writer tests for other values explicitly.
 
 use super::names::is_identifier;
 use super::syntax::{ConditionExpr, OutputPart, Syntax, WriteContext, WriteError};
@@ -10,7 +10,7 @@ use crate::convert::tree::{Argument, LoopPosition, PathStart, TreeCall, Variable
 use crate::convert::values::shown;
 use crate::format::liquid::LiquidFormat;
 
-/// Names with a special meaning when used alone.
+/// Names that have a special meaning unless a path follows.
 const KEYWORDS: [&str; 11] = [
     "nil",
     "null",
@@ -25,7 +25,7 @@ const KEYWORDS: [&str; 11] = [
     "tablerowloop",
 ];
 
-/// Properties that every list has.
+/// Properties of every list.
 const QUESTIONS: [&str; 3] = ["size", "first", "last"];
 
 pub(super) struct Liquid;
@@ -125,7 +125,8 @@ impl Syntax for Liquid {
         })
     }
 
-    /// Liquid does not print a block that contains only white space, so a constant prints it.
+    /// Joins the segments. Liquid omits a block that contains only white space, so a constant
+    /// prints such text.
     fn join(&self, pieces: &[OutputPart]) -> Result<String, WriteError> {
         let format = LiquidFormat::new();
         let mut out = String::new();
@@ -152,7 +153,7 @@ impl Syntax for Liquid {
     }
 }
 
-/// Writes the tag of a condition, with its test.
+/// Writes the opening tag of a condition.
 fn condition_tag(
     condition: ConditionExpr<'_>,
     around: &WriteContext<'_>,
@@ -226,7 +227,8 @@ fn known(at: usize, knows: LoopPosition, depth: usize) -> String {
     format!("forloop{outside}.{word}")
 }
 
-/// Writes a constant; Liquid has no escapes in it.
+/// Writes a text constant. Fails for a text with both kinds of quotes, because Liquid has no
+/// escapes.
 fn quoted(text: &str) -> Result<String, WriteError> {
     let quote = match text.contains('"') {
         false => '"',

@@ -1,5 +1,5 @@
-//! Writes trees as text: first as segments (texts and tags), then joined. A text is escaped last,
-//! because escaping depends on the neighbouring tags.
+//! Writes trees: first as segments (texts and tags), which are then joined. Texts are escaped
+//! during joining, because escaping depends on the neighboring tags.
 
 mod f_string;
 mod go;
@@ -129,7 +129,7 @@ impl<'t> TemplateWriter<'t, '_, '_> {
         }
     }
 
-    /// Writes a condition, and those that are alone in its else branch.
+    /// Writes a condition, and the conditions that are alone in its else branch.
     fn condition(&mut self, node: &'t TreeNode) {
         let Some((first, then, mut otherwise)) = parts(node) else {
             return;
@@ -139,7 +139,7 @@ impl<'t> TemplateWriter<'t, '_, '_> {
         self.mind(first.path, span, true);
         self.push(begin, span, OutputPart::Block);
         self.part(first, then);
-        // Formats that end each nested block separately.
+        // Formats without `else if` end each nested block separately.
         let mut open = first;
         while let [inner] = otherwise
             && let Some((condition, then, rest)) = parts(inner)
@@ -228,7 +228,7 @@ impl<'t> TemplateWriter<'t, '_, '_> {
     }
 }
 
-/// Returns a condition with its branches; if the first is empty, they are swapped.
+/// Returns a condition with its branches. If the first branch is empty, the branches are swapped.
 fn parts(node: &TreeNode) -> Option<(ConditionExpr<'_>, &[TreeNode], &[TreeNode])> {
     let NodeKind::If {
         condition,

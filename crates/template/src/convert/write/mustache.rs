@@ -1,8 +1,8 @@
 //! Writer for Mustache: `{{name}}`, `{{#x}}…{{/x}}`, `{{^x}}…{{/x}}`.
 //!
-//! Depending on its value, a section is a condition, a loop or a step into an object, and names are
-//! resolved in the item first, then outside. Many conversions are therefore exact only if kinds are
-//! declared.
+//! Depending on the value, a section is a condition, a loop or a step into an object. A name is
+//! resolved in the current item first, then in the enclosing contexts. Many conversions are
+//! therefore exact only for declared kinds.
 
 use super::syntax::{ConditionExpr, OutputPart, Syntax, WriteContext, WriteError, unknown_of_loop};
 use crate::TemplateFormat;
@@ -129,7 +129,7 @@ impl Syntax for Mustache {
     }
 }
 
-/// Splits the segments into lines; every line but the last includes its ending.
+/// Splits the segments into lines. Every line except the last includes its line ending.
 fn lines(pieces: &[OutputPart]) -> Vec<Vec<OutputPart>> {
     let mut lines = vec![Vec::new()];
     for piece in pieces {
@@ -152,8 +152,9 @@ fn lines(pieces: &[OutputPart]) -> Vec<Vec<OutputPart>> {
     lines
 }
 
-/// Mustache drops a line that contains only blanks and tags that print nothing. A tag that follows
-/// on another line keeps this line's blanks.
+/// Returns the tag of a line that must be followed by a line break to keep the blanks after it.
+/// Mustache drops a line that contains only blanks and tags that print nothing, so the blanks must
+/// be on the next line.
 fn kept(line: &[OutputPart]) -> Result<Option<usize>, WriteError> {
     let blank = |piece: &OutputPart| match piece {
         OutputPart::Text(text) => text.chars().all(is_space),
@@ -210,7 +211,7 @@ fn name(path: &VariablePath, around: &WriteContext<'_>) -> Result<String, WriteE
     Ok(path.keys.join("."))
 }
 
-/// Yields the items of the loops between a path's start and its use.
+/// Yields the kinds of the items between a path's start and its use.
 fn inner_items<'a>(
     path: &VariablePath,
     around: &'a WriteContext<'_>,

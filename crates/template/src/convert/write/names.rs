@@ -16,7 +16,7 @@ impl<'t> UsedNames<'t> {
         let mut taken = UsedNames(HashSet::new());
         visit(nodes, &mut |mention| {
             let name = match mention {
-                // Handlebars can refer to a field of an item without a path.
+                // Handlebars can refer to an item's field by its name alone.
                 NameMention::Path(path) => path.keys.first(),
                 NameMention::Function(name) => Some(name),
             };
@@ -25,7 +25,7 @@ impl<'t> UsedNames<'t> {
         taken
     }
 
-    /// Returns the source's own name, or a new one if that is taken.
+    /// Returns the name from the source, or a new name if that one is used already.
     pub(super) fn free(&self, wanted: Option<&str>, outer: &[&str]) -> Arc<str> {
         let wanted = wanted.filter(|name| is_identifier(name) && !is_reserved(name));
         let wanted = wanted.unwrap_or("item");
@@ -52,8 +52,8 @@ pub(super) fn used_inside(body: &[TreeNode], depth: usize) -> bool {
     used
 }
 
-/// Whether the loop at this depth uses its index, or tests for the first item, which Go does by
-/// index.
+/// Whether the loop at this depth uses its index or tests for the first item, which Go does with
+/// the index.
 pub(super) fn asks_index(body: &[TreeNode], depth: usize) -> bool {
     let mut asks = false;
     visit(body, &mut |mention| {
@@ -126,13 +126,14 @@ fn visit_call<'t>(call: &'t TreeCall, see: &mut impl FnMut(NameMention<'t>)) {
     }
 }
 
-/// Whether a name is valid in every format: an ASCII letter or `_`, then letters, digits and `_`.
+/// Whether a name is valid in every format: an ASCII letter or `_`, followed by letters, digits and
+/// `_`.
 pub(super) fn is_identifier(name: &str) -> bool {
     let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     starts && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
-/// Reserved words of any format.
+/// Whether a name is a reserved word of any format.
 pub(super) fn is_reserved(name: &str) -> bool {
     [
         "and",

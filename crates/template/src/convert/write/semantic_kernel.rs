@@ -92,7 +92,7 @@ fn argument(argument: &Argument) -> Result<String, WriteError> {
     }
 }
 
-/// Quotes a value: only its quote, and backslashes before quotes and backslashes, are escaped.
+/// Quotes a value. Only the quote, and backslashes before quotes and backslashes, are escaped.
 fn quoted(text: &str) -> String {
     let text = text.replace('\\', r"\\").replace('\'', r"\'");
     format!("'{text}'")

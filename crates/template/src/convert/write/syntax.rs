@@ -12,11 +12,11 @@ pub(super) enum OutputPart {
     Text(String),
     /// A tag that prints.
     Print(String),
-    /// A tag that prints nothing itself: part of a block, or a comment.
+    /// A tag that prints nothing, such as a part of a block or a comment.
     Block(String),
 }
 
-/// A condition: the variable and the test on it.
+/// A condition: a variable and its test.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ConditionExpr<'t> {
     pub(super) path: &'t VariablePath,
@@ -38,7 +38,7 @@ pub(super) struct LoopContext<'t> {
 }
 
 impl LoopContext<'_> {
-    /// All names that the loop defines.
+    /// Returns all names that the loop defines.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         [&*self.name].into_iter().chain(self.index.as_deref())
     }
@@ -48,11 +48,11 @@ impl LoopContext<'_> {
 pub(super) struct WriteContext<'t> {
     pub(super) loops: Vec<LoopContext<'t>>,
     pub(super) scope: TypeScope<'t>,
-    /// Number of open conditions inside the innermost loop.
+    /// Variables of the open conditions inside the innermost loop.
     pub(super) conditions: Vec<&'t VariablePath>,
 }
 
-/// Reason why a loop variable cannot be written.
+/// Returns the reason why a loop variable cannot be written.
 pub(super) fn unknown_of_loop(language: &str, knows: LoopPosition) -> WriteError {
     match knows {
         LoopPosition::Index => format!("{language} has no index of an item"),
@@ -69,12 +69,12 @@ pub(super) type WriteError = String;
 pub(super) trait Syntax {
     fn print(&self, path: &VariablePath, around: &WriteContext<'_>) -> Result<String, WriteError>;
     fn call(&self, call: &TreeCall, around: &WriteContext<'_>) -> Result<String, WriteError>;
-    /// A format without conditions, loops or comments keeps the defaults of this and the following
-    /// methods.
+    /// Writes the start of a condition. Formats without conditions, loops or comments use the
+    /// default implementations of this and the following methods.
     fn begin_if(&self, _: ConditionExpr<'_>, _: &WriteContext<'_>) -> Result<String, WriteError> {
         Err("the format has no conditions".into())
     }
-    /// Returns `None` if a condition in the else branch needs a separate block.
+    /// Writes the condition in an else branch, or returns `None` if it needs a separate block.
     fn else_if(
         &self,
         _: ConditionExpr<'_>,
@@ -82,26 +82,27 @@ pub(super) trait Syntax {
     ) -> Option<Result<String, WriteError>> {
         None
     }
-    /// Separates the branches of a condition, or of a loop over the given path.
+    /// Writes the separator between the branches of a condition, or of a loop over the given path.
     fn otherwise(&self, _: ConditionExpr<'_>, _: &WriteContext<'_>) -> Result<String, WriteError> {
         Ok(String::new())
     }
     fn end_if(&self, _: ConditionExpr<'_>, _: &WriteContext<'_>) -> Result<String, WriteError> {
         Ok(String::new())
     }
-    /// Writes the start of a loop, the innermost of the enclosing ones.
+    /// Writes the start of the innermost loop.
     fn begin_for(&self, _: &WriteContext<'_>) -> Result<String, WriteError> {
         Err("the format has no loops".into())
     }
     fn end_for(&self, _: ConditionExpr<'_>, _: &WriteContext<'_>) -> Result<String, WriteError> {
         Ok(String::new())
     }
-    /// Returns `None` if the text cannot be a comment, or the format has none.
+    /// Writes a comment. Returns `None` if the text cannot be a comment or the format has no
+    /// comments.
     fn comment(&self, _: &str) -> Option<String> {
         None
     }
     fn role(&self, role: &str) -> Result<String, WriteError>;
-    /// Returns a caution for a path that is exact for some values only.
+    /// Returns a warning for a path that is exact for some values only.
     fn caution(
         &self,
         _path: &VariablePath,
@@ -110,11 +111,11 @@ pub(super) trait Syntax {
     ) -> Option<String> {
         None
     }
-    /// Joins the segments.
+    /// Joins the segments and escapes the texts.
     fn join(&self, pieces: &[OutputPart]) -> Result<String, WriteError>;
 }
 
-/// Returns the neighbours of a segment.
+/// Returns the segments before and after a segment.
 pub(super) fn beside(
     pieces: &[OutputPart],
     at: usize,

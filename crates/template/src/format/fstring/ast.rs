@@ -20,7 +20,7 @@ pub(super) enum Node {
     /// A range of the literal text.
     Text(Range<usize>),
     Field(Field),
-    /// An error that is raised only when it is rendered.
+    /// A field with an error that is raised only at render time.
     Refused(ParseProblem),
 }
 
@@ -31,16 +31,16 @@ pub(super) struct Field {
     pub(super) path: Vec<Index>,
     pub(super) conversion: Option<Conversion>,
     pub(super) layout: FormatSpec,
-    /// The name with its path.
+    /// Span of the name and its path.
     pub(super) span: Span,
-    /// The entire field, including braces.
+    /// Span of the entire field, including the braces.
     pub(super) whole: Span,
 }
 
 /// The contents of brackets.
 #[derive(Debug)]
 pub(super) enum Index {
-    /// Only digits.
+    /// An index that consists only of digits.
     Number(usize),
     Key(Box<str>),
 }
@@ -52,7 +52,7 @@ pub(super) enum Conversion {
     Ascii,
 }
 
-/// The specifier after the colon.
+/// Format specifier after the colon.
 #[derive(Debug)]
 pub(super) enum FormatSpec {
     /// No specifier.
@@ -62,7 +62,7 @@ pub(super) enum FormatSpec {
     Nested(Vec<SpecPart>),
 }
 
-/// A segment of a specifier with fields.
+/// A segment of a specifier with nested fields.
 #[derive(Debug)]
 pub(super) enum SpecPart {
     Text(Box<str>),
@@ -70,7 +70,7 @@ pub(super) enum SpecPart {
 }
 
 impl Field {
-    /// Whether it prints the value unchanged.
+    /// Whether the field prints the value unchanged.
     pub(super) fn is_plain(&self) -> bool {
         self.conversion.is_none() && matches!(self.layout, FormatSpec::Plain)
     }

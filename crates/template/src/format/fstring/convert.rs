@@ -7,7 +7,7 @@ use super::{Rules, parser};
 use crate::convert::{ConvertFindings, NodeKind, Nodes, TreeNode, VariablePath};
 use crate::{MessageSyntax, TemplateSource};
 
-/// Reads a source. Features that other formats lack are rejected.
+/// Reads a source, and rejects features that other formats lack.
 pub(crate) fn read(
     source: &TemplateSource<'_>,
     findings: &mut ConvertFindings<'_>,

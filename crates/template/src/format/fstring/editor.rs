@@ -7,7 +7,7 @@ use crate::editor::{
     CompletionItem, CompletionList, CompletionSpot, ExternalNames, MOST_FAULTS, TokenScan,
 };
 
-/// Returns the tokens of a text; for an unclosed field, its brace and its name.
+/// Returns the tokens of a text. An unclosed field has tokens for its brace and its name.
 pub(super) fn scan(text: &str) -> TokenScan {
     let mut scan = TokenScan::default();
     for place in places(text, MOST_FAULTS) {
@@ -24,7 +24,7 @@ fn field(text: &str, place: &FieldPlace, scan: &mut TokenScan) {
     if !place.closed {
         let word = name.trim_end();
         if word.contains(char::is_whitespace) {
-            // A brace in a text.
+            // A brace in a text does not open a field.
             scan.open = None;
         }
         let word = word.split(char::is_whitespace).next().unwrap_or_default();

@@ -19,9 +19,9 @@ pub(super) struct Evaluator<'t, 'p, 'v> {
 /// Result of resolving a name.
 enum NameLookup<'v> {
     Value(Cow<'v, Value>),
-    /// A call that is made at the end of the pass.
+    /// The result of a call that starts after this pass.
     Pending,
-    /// A missing value in a template that prints nothing for it.
+    /// A missing value for which the template prints nothing.
     Nothing,
 }
 
@@ -52,7 +52,8 @@ impl<'v> Evaluator<'_, '_, 'v> {
                     };
                     printed.map_err(|stop| self.located(stop, field.whole))?;
                     let Span { start: from, end } = field.span;
-                    // The source is shown as the template writes it, with its path.
+                    // The source of the segment is the name with its path, as written in the
+                    // template.
                     let name = || self.source.text.get(from..end).map(str::to_owned);
                     self.pass.end_value(start, name)?;
                 }
@@ -68,7 +69,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         Ok(())
     }
 
-    /// Adds the location, unless there is one already.
+    /// Adds the location, unless the error already has one.
     fn located(&self, stop: StopReason, span: Span) -> StopReason {
         let StopReason::Failed(mut error) = stop else {
             return stop;
@@ -88,7 +89,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         let value = match self.find(field)? {
             NameLookup::Value(value) => value,
             NameLookup::Pending => {
-                // The calls in the specifier are still registered.
+                // Calls in the specifier must still be registered.
                 return match &field.layout {
                     FormatSpec::Nested(pieces) => self.spec(pieces).map(drop),
                     FormatSpec::Plain | FormatSpec::Fixed(_) => Ok(()),
@@ -100,7 +101,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         let value = printed(value);
         match field.is_plain() {
             true => print::write(&value, self.pass),
-            // A missing value has no fields.
+            // A fallback value prints nothing if formatting rejects it.
             false if stood => match self.laid_out(field, &value) {
                 Err(stop) if stop.is_of_values() => Ok(()),
                 text => self.pass.write(&text?),
@@ -120,7 +121,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
             return Ok(NameLookup::Value(value));
         }
         if self.pass.has_function(&field.name) {
-            // The field's and the name's offset: a specifier may call the same function.
+            // Both offsets identify the call, because a specifier may call the same function.
             let place = [field.whole.start, field.span.start];
             return Ok(match self.pass.call_bound_at(&place, &field.name)? {
                 CallState::Pending => NameLookup::Pending,
@@ -140,7 +141,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         let reason = format!("variable '{name}' is not set (KeyError)");
         let mut error = RenderError::new(ErrorKind::MissingVariable, reason);
         let variables = self.pass.variables().table().keys().map(AsRef::as_ref);
-        // A missing name may also be a misspelled function.
+        // A missing name may also be a misspelled function name.
         let known = variables.chain(self.pass.function_names());
         error.help = match nearest(name, known) {
             Some(near) => Some(format!("did you mean {near}?")),
@@ -241,7 +242,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         Ok(out)
     }
 
-    /// Joins the segments of a specifier; `None` if the result is empty.
+    /// Joins the segments of a specifier. Returns `None` if the result is empty.
     fn spec(&mut self, pieces: &[SpecPart]) -> Result<Option<Spec>, StopReason> {
         let (mut text, mut hole) = (String::new(), false);
         for piece in pieces {
@@ -272,7 +273,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
     }
 }
 
-/// Returns the value that replaces an object in print, see [`Map::printed_as`].
+/// Returns the field that replaces an object in print, see [`Map::display_value`].
 fn printed(value: Cow<'_, Value>) -> Cow<'_, Value> {
     match value {
         Cow::Borrowed(Value::Map(map)) => match map.display_value() {

@@ -1,8 +1,8 @@
-//! Python's format strings, as in `str.format` and LangChain: `{name}`, `{price:,.2f}`,
+//! Python's format strings, as used by `str.format` and LangChain: `{name}`, `{price:,.2f}`,
 //! `{row[0]!r:>{width}}`.
 //!
-//! Values are data: brackets select items of lists and objects, and there are no attributes, so no
-//! field can reach an object of the host.
+//! Values are plain data. Brackets select items of lists and objects, and there are no attributes,
+//! so a field cannot reach an object of the host.
 
 mod ast;
 mod compilation;
@@ -34,8 +34,8 @@ pub struct FStringFormat {
 }
 
 impl FStringFormat {
-    /// Creates the format `f-string`: everything that Python's `str.format` does with data. Fields
-    /// that can never be formatted are rejected at compile time.
+    /// Creates the format `f-string`, which supports everything that Python's `str.format` does
+    /// with data. Fields that cannot be formatted with any value are rejected at compile time.
     ///
     /// # Examples
     ///
@@ -65,9 +65,9 @@ impl FStringFormat {
         Self::default()
     }
 
-    /// Creates the format `f-string-strict`, which accepts what LangChain (1.x) accepts when a
-    /// prompt is created: no brackets, nested fields or digits as names. Errors that LangChain
-    /// finds only during formatting fail the render.
+    /// Creates the format `f-string-strict`, which accepts the prompts that LangChain 1.x accepts
+    /// at creation: no brackets, nested fields or digits as names. Errors that LangChain finds only
+    /// during formatting fail the render.
     ///
     /// # Examples
     ///

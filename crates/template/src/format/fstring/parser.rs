@@ -8,7 +8,7 @@ use super::ast::{Conversion, Field, FormatSpec, Index, Node, Program, SpecPart};
 use crate::format::problem::{MOST_PROBLEMS, ParseProblem};
 use crate::{MessageSyntax, TemplateSource};
 
-/// Whose rules decide which fields are valid.
+/// Rules that decide which fields are valid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Rules {
     #[default]
@@ -36,7 +36,7 @@ pub(super) fn parse(
     let problems = parser.problems.into_iter();
     let problems = problems.map(|problem| problem.diagnostic(source));
     let mut found: Vec<Diagnostic> = problems.collect();
-    // All text of a source is written, so its messages must be in order.
+    // All text of a source is printed in order, so its messages can be checked here.
     found.extend(literals.diagnostics(source.name, source.text));
     if found.is_empty() {
         Ok(Program {
@@ -58,7 +58,7 @@ struct Parser<'t> {
 /// Spans of a field and its parts.
 #[derive(Debug)]
 pub(super) struct FieldPlace {
-    /// The name and the path after it; in an unclosed field, up to the error.
+    /// Span of the name and its path. In an unclosed field it ends at the error.
     pub(super) name: Span,
     /// The letter after `!`, and its span.
     pub(super) conversion: Option<(usize, char)>,
@@ -70,8 +70,8 @@ pub(super) struct FieldPlace {
     pub(super) end: usize,
 }
 
-/// Returns the spans of the fields of a text, including those after errors, of which at most
-/// `faults` are skipped.
+/// Returns the spans of the fields of a text, including fields after errors. At most `most_faults`
+/// errors are skipped.
 pub(super) fn places(text: &str, most_faults: usize) -> Vec<FieldPlace> {
     let mut parser = Parser {
         text,
@@ -90,7 +90,7 @@ enum Markup<'t> {
     Field(Field),
 }
 
-/// A field before its parts are parsed: spans of the name and the specifier.
+/// A field whose parts are not parsed yet: the spans of its name and specifier.
 struct RawField {
     name: (usize, usize),
     conversion: Option<(char, usize)>,
@@ -116,7 +116,7 @@ impl<'t> Parser<'t> {
         nodes
     }
 
-    /// Reads the fields up to the end of the text; `nested` ones cannot contain others.
+    /// Reads the fields up to the end of the text. If `nested`, the fields cannot contain others.
     fn places(&mut self, nested: bool, faults: &mut usize) -> Vec<FieldPlace> {
         let mut places = Vec::new();
         let bytes = self.text.as_bytes();
@@ -175,7 +175,7 @@ impl<'t> Parser<'t> {
         places
     }
 
-    /// Reads the next part; `None` at the end.
+    /// Reads the next part. Returns `None` at the end of the text.
     fn next(&mut self, nested: bool) -> Option<Result<Markup<'t>, ParseProblem>> {
         let rest = self.text.get(self.at..).filter(|rest| !rest.is_empty())?;
         let start = self.at;
@@ -239,7 +239,7 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// Finds the parts of a field; ends after its closing brace.
+    /// Finds the parts of a field and moves past its closing brace.
     fn raw(&mut self) -> Result<RawField, ParseProblem> {
         let start = self.at;
         let end = loop {
@@ -275,7 +275,7 @@ impl<'t> Parser<'t> {
         Ok(raw)
     }
 
-    /// Reads the character after `!`; returns whether the field ends there.
+    /// Reads the character after `!`. Returns whether the field ends there.
     fn raw_conversion(&mut self, raw: &mut RawField, start: usize) -> Result<bool, ParseProblem> {
         let rest = &self.text[self.at..];
         let Some(character) = rest.chars().next() else {
@@ -289,7 +289,7 @@ impl<'t> Parser<'t> {
             Some(_) => {
                 let at = self.at - 1;
                 let message = "expected ':' after conversion specifier";
-                // The rest of the field would only repeat the error.
+                // An error in the rest of the field would only repeat this one.
                 let rest = &self.text.as_bytes()[at..];
                 self.at = at + memchr::memchr(b'}', rest).map_or(rest.len(), |end| end + 1);
                 Err(ParseProblem::at(message, at, at)
@@ -318,7 +318,7 @@ impl<'t> Parser<'t> {
             .help("close the field with }, or write {{ for a brace that is text")
     }
 
-    /// Reports what LangChain rejects when a prompt is created.
+    /// Reports features that LangChain rejects when a prompt is created.
     fn check_strict(
         &self,
         name: &str,
@@ -368,7 +368,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Parses a specifier with fields in it.
+    /// Parses a specifier with nested fields.
     fn nested(&self, start: usize, end: usize) -> Result<Vec<SpecPart>, ParseProblem> {
         let mut parser = Parser {
             text: &self.text[..end],
@@ -387,7 +387,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// Joins adjacent texts.
+/// Adds a text, joined with an adjacent one.
 fn add_text(nodes: &mut Vec<Node>, range: std::ops::Range<usize>) {
     match nodes.last_mut() {
         Some(Node::Text(last)) => last.end = range.end,
@@ -433,7 +433,7 @@ fn path(text: &str, start: usize) -> Result<(&str, Vec<Index>), ParseProblem> {
     Ok((name, path))
 }
 
-/// Returns the error for other characters after a name.
+/// Returns the error for invalid characters after a name.
 fn no_index(name: &str, rest: &str, at: usize) -> ParseProblem {
     let end = at + rest.len();
     let Some(attribute) = rest.strip_prefix('.') else {

@@ -8,7 +8,7 @@ use quillet_core::value::MAX_DEPTH;
 use super::super::python::{escaped_size, float_text, quote};
 use crate::{LimitKind, Pass, StopReason};
 
-/// Returns Python's name of a value's type.
+/// Returns Python's type name of a value.
 pub(super) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "NoneType",
@@ -58,7 +58,7 @@ pub(super) fn repr(value: &Value, pass: &mut Pass<'_>) -> Result<String, StopRea
     Ok(out)
 }
 
-/// The depth of the value is bounded.
+/// Appends `repr(value)`. Values have a limited depth, so the recursion is safe.
 fn write_repr(value: &Value, pass: &mut Pass<'_>, out: &mut String) -> Result<(), StopReason> {
     pass.step()?;
     let before = out.len();

@@ -1,4 +1,4 @@
-//! Variables of format strings. Any name may turn out to be a function.
+//! Variables of format strings. Each name may also be a function.
 
 use indexmap::IndexSet;
 
@@ -13,7 +13,7 @@ pub(super) struct VariableNames {
 }
 
 impl VariableNames {
-    /// Adds those of a source.
+    /// Adds the variables of a source.
     pub(super) fn add(&mut self, program: &Program, source: usize) {
         for node in &program.nodes {
             if let Node::Field(field) = node {
@@ -22,14 +22,15 @@ impl VariableNames {
         }
     }
 
-    /// Recurses once: fields in a specifier have no nested specifiers.
+    /// Adds the variables of a field. The recursion is one level deep, because fields in a
+    /// specifier have no nested fields.
     fn add_field(&mut self, field: &Field, source: usize) {
         let keys = field.path.iter().map_while(|index| match index {
             Index::Key(key) => Some(key.to_string()),
             Index::Number(_) => None,
         });
         let name = std::iter::once(field.name.to_string());
-        // The first of several references is kept.
+        // The set keeps the first reference to a path.
         self.variables.insert(ByPath(VariableReference {
             path: name.chain(keys).collect(),
             optional: false,

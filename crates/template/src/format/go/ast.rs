@@ -1,5 +1,5 @@
-//! Compiled form of a template: a flat list of operations for its structure, so no depth of blocks
-//! or calls needs the native stack, and trees for the pipelines inside actions.
+//! Compiled form of a template. Its structure is a flat list of operations, so nested blocks and
+//! calls need no native stack. Only the pipelines inside actions are trees.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use super::value::GoStr;
 /// Index of an operation.
 pub(super) type OpIndex = usize;
 
-/// Index of a variable in its template's frame. Each declaration has its own; `$`, the template's
-/// initial dot, is 0.
+/// Index of a variable in its template's frame. Each declaration has a separate index. Index 0 is
+/// `$`, the template's initial dot.
 pub(super) type SlotIndex = usize;
 
 /// One operation of a template.
@@ -33,7 +33,7 @@ pub(super) enum Op {
         pipe: Pipe,
         otherwise: OpIndex,
     },
-    /// Like `If`, with the value as dot until the matching `EndWith`.
+    /// Like [`Op::If`], but the value is the dot until the matching [`Op::EndWith`].
     With {
         pipe: Pipe,
         otherwise: OpIndex,
@@ -47,7 +47,7 @@ pub(super) enum Op {
         pipe: Pipe,
         otherwise: OpIndex,
         end: OpIndex,
-        /// Variables declared inside, unset in each iteration.
+        /// Slots of the variables declared in the body, which each iteration unsets.
         inside: std::ops::Range<SlotIndex>,
     },
     /// Begins the next iteration of the innermost loop.
@@ -60,7 +60,7 @@ pub(super) enum Op {
 }
 
 impl Op {
-    /// The pipeline that it evaluates, if any.
+    /// Returns the pipeline that the operation evaluates, if any.
     pub(super) fn pipe(&self) -> Option<&Pipe> {
         match self {
             Op::Action(pipe)
@@ -87,14 +87,15 @@ pub(super) struct TemplateCall {
 #[derive(Debug)]
 pub(super) struct TemplateDefinition {
     pub(super) name: Arc<str>,
-    /// Index of its source.
+    /// Index of the definition's source.
     pub(super) source: usize,
     pub(super) ops: Vec<Op>,
-    /// For each variable except `$`, the shadowed variable of the same name.
+    /// For each variable except `$`, the variable that it shadows.
     pub(super) shadowed: Vec<Option<SlotIndex>>,
-    /// Length of its literal text, to estimate the output size.
+    /// Length of the literal text, used to estimate the output size.
     pub(super) text_bytes: usize,
-    /// Only space and comments: does not replace another definition.
+    /// Whether the definition contains only space and comments. Such a definition does not replace
+    /// another.
     pub(super) is_empty: bool,
 }
 
@@ -112,7 +113,7 @@ pub(super) struct Pipe {
 #[derive(Debug)]
 pub(super) struct AssignTarget {
     pub(super) name: Box<str>,
-    /// The new variable, or the innermost one that an assignment can refer to.
+    /// The new variable, or the innermost variable that the assignment can refer to.
     pub(super) slot: Option<SlotIndex>,
 }
 
@@ -128,9 +129,9 @@ pub(super) struct CommandNode {
 /// An operand.
 #[derive(Debug)]
 pub(super) struct Node {
-    /// The location that Go reports, which for `.a.b` is the second field.
+    /// The location that Go reports. For `.a.b` it is the second field.
     pub(super) pos: usize,
-    /// The real location.
+    /// The actual location.
     pub(super) span: Span,
     pub(super) kind: NodeKind,
 }
@@ -151,7 +152,7 @@ pub(super) enum NodeKind {
     Chain(Box<ChainNode>),
 }
 
-/// Names of fields in order. Most paths have one field, which costs one allocation.
+/// Names of fields in order. Most paths have one field, which needs only one allocation.
 #[derive(Debug, Default)]
 pub(super) enum FieldNames {
     #[default]
@@ -194,7 +195,7 @@ pub(super) struct NumberNode {
 
 #[derive(Debug)]
 pub(super) struct StringNode {
-    /// The source text, with quotes.
+    /// The literal as written, with quotes.
     pub(super) quoted: Box<str>,
     pub(super) text: StringText,
 }
@@ -203,7 +204,7 @@ pub(super) struct StringNode {
 pub(super) enum StringText {
     /// Always [`Value::Str`].
     Text(Value),
-    /// Not UTF-8.
+    /// Text that is not UTF-8.
     Bytes(GoStr),
 }
 
@@ -211,8 +212,8 @@ pub(super) enum StringText {
 pub(super) struct VariableNode {
     /// The name, with the dollar sign.
     pub(super) name: Box<str>,
-    /// The innermost variable with this name. If its declaration was not reached, the name refers
-    /// to the shadowed one.
+    /// The innermost variable with this name. If its declaration was not executed, the name refers
+    /// to the variable that it shadows.
     pub(super) slot: Option<SlotIndex>,
     pub(super) fields: FieldNames,
 }
@@ -223,12 +224,12 @@ pub(super) struct FunctionNode {
     pub(super) function: FunctionBinding,
 }
 
-/// Compile-time binding of a function's name.
+/// Compile-time target of a function name.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum FunctionBinding {
     Builtin(BuiltinFunction),
     Native(GoFunction),
-    /// Unbound: called through the pass.
+    /// A late-bound function, which is called through the pass.
     Late,
 }
 
@@ -284,7 +285,7 @@ impl BuiltinFunction {
         found.map(|(_, builtin)| *builtin)
     }
 
-    /// Returns the number of fixed parameters, and whether more arguments may follow.
+    /// Returns the number of fixed parameters, and whether further arguments are allowed.
     pub(super) fn arity(self) -> (usize, bool) {
         match self {
             BuiltinFunction::Not | BuiltinFunction::Len => (1, false),
@@ -328,7 +329,7 @@ impl TemplateDefinition {
 }
 
 impl Pipe {
-    /// Returns the operand of a pipeline that consists of a single operand.
+    /// Returns the operand of a pipeline that consists only of one operand.
     pub(super) fn operand(&self) -> Option<&Node> {
         match self.commands.as_slice() {
             [command] if command.arguments.is_empty() && self.variables.is_empty() => {
@@ -339,7 +340,7 @@ impl Pipe {
     }
 }
 
-// Display of nodes as in Go's error messages.
+// Nodes are displayed as in Go's error messages.
 
 impl Pipe {
     pub(super) fn write(&self, out: &mut String) {

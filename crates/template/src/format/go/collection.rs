@@ -1,4 +1,4 @@
-//! Go's slices and maps: shared core containers, or ones built by a template.
+//! Go's slices and maps. They are shared core containers, or containers that a template built.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
@@ -39,7 +39,7 @@ struct BuiltList {
     depth: u32,
 }
 
-/// A Go map from strings, iterated in the order of its keys.
+/// A Go map from strings, iterated in key order.
 /// As in Go, a map built by a template is a reference: Sprig's `set` changes it for all holders.
 /// Core maps belong to the caller and never change.
 ///
@@ -79,14 +79,14 @@ impl GoList {
     /// Creates a `[]interface {}` of these items.
     #[must_use]
     pub fn new(items: Vec<GoValue>) -> Self {
-        // Built lists of mixed elements have Go's type `[]interface {}`.
+        // Built lists with elements of different types have Go's type `[]interface {}`.
         GoList::typed(GoType::Any, items)
     }
 
     /// Creates a slice with this element type, which all items must have.
     #[must_use]
     pub fn typed(element: GoType, items: Vec<GoValue>) -> Self {
-        // Lists are immutable, so the depth is computed once.
+        // Lists are immutable, so their depth is computed once.
         let depth = 1 + items.iter().map(GoValue::depth).max().unwrap_or(0);
         GoList(ListItems::Built(Rc::new(BuiltList {
             element,
@@ -118,7 +118,7 @@ impl GoList {
             GoType::Bool => GoType::Slice(&GoType::Bool),
             GoType::Slice(&GoType::Any) => GoType::Slice(&GoType::LIST),
             GoType::Slice(&GoType::String) => GoType::Slice(&GoType::STRINGS),
-            // Type references must be static, so only the listed element types are possible.
+            // Type references must be static, so only these element types are possible.
             _ => GoType::Slice(&GoType::MAP),
         }
     }
@@ -152,7 +152,7 @@ impl GoList {
         (0..self.len()).filter_map(|index| self.get(index))
     }
 
-    /// Returns the shared core list, if it is one.
+    /// Returns the core list that the slice shares, if any.
     #[must_use]
     pub fn as_core(&self) -> Option<&ValueList> {
         match &self.0 {
@@ -275,7 +275,7 @@ impl GoMap {
         }
     }
 
-    /// Returns the shared core map, if it is one.
+    /// Returns the core map that this map shares, if any.
     #[must_use]
     pub fn as_core(&self) -> Option<&Map> {
         match &self.0 {
@@ -284,7 +284,7 @@ impl GoMap {
         }
     }
 
-    /// Whether both are the same map, so changes to one affect the other.
+    /// Whether both are the same map, so that changes to one affect the other.
     #[must_use]
     pub fn is(&self, other: &GoMap) -> bool {
         // Core maps are immutable, so their identity never matters.
@@ -300,7 +300,7 @@ impl GoMap {
         GoMap::of(self.element(), self.sorted().into_iter().collect())
     }
 
-    /// Inserts an entry, visible to all holders of this map.
+    /// Inserts an entry, which all holders of this map see.
     ///
     /// # Errors
     /// Returns an error for the caller's map, which never changes, and if the value contains this
@@ -309,16 +309,17 @@ impl GoMap {
         let MapEntries::Built(built) = &self.0 else {
             return Err("cannot change a variable of the caller; copy it first".to_owned());
         };
-        // A scalar can neither nest too deeply nor form a cycle.
+        // A scalar has no depth and cannot form a cycle.
         if !is_container(&value) {
             built.table.borrow_mut().insert(key, value);
             return Ok(());
         }
-        // Checked at the insertion: deeper values would overflow recursive functions.
+        // Checked before the insertion, because recursive functions would overflow the stack on
+        // deeper values.
         if value.depth() >= MAX_DEPTH {
             return Err(format!("value nested deeper than {MAX_DEPTH} levels"));
         }
-        // A cycle would leak, and make printing endless.
+        // A cycle would leak memory and make printing endless.
         if contains(&value, built) {
             return Err("a map cannot contain itself".to_owned());
         }
@@ -326,7 +327,7 @@ impl GoMap {
         Ok(())
     }
 
-    /// Removes an entry, for all holders of this map.
+    /// Removes an entry, which all holders of this map see.
     ///
     /// # Errors
     /// Returns an error for the caller's map, which never changes.
@@ -339,7 +340,7 @@ impl GoMap {
         }
     }
 
-    /// Returns the nesting depth, including this container; counting stops at one more than
+    /// Returns the nesting depth, including this container. Counting stops one level above
     /// [`MAX_DEPTH`].
     #[must_use]
     pub fn depth(&self) -> u32 {
@@ -349,13 +350,14 @@ impl GoMap {
         }
     }
 
-    /// Converts the map to a core map; containers below [`MAX_DEPTH`] levels become `null`.
+    /// Converts the map to a core map. Containers more than [`MAX_DEPTH`] levels deep become
+    /// `null`.
     #[must_use]
     pub fn to_core(&self) -> Map {
         let MapEntries::Built(built) = &self.0 else {
             return self.as_core().cloned().unwrap_or_default();
         };
-        // The depth of a map may have grown after its insertion into another one.
+        // A map's depth may have grown since it was inserted into another map.
         if self.depth() > MAX_DEPTH {
             return Map::default();
         }
@@ -374,14 +376,14 @@ impl Default for GoMap {
     }
 }
 
-/// Whether a map is reachable from a value. Visits each built container once.
+/// Whether a value contains a map at any depth. Visits each built container once.
 fn contains(value: &GoValue, wanted: &Rc<BuiltMap>) -> bool {
     let mut seen: HashSet<*const ()> = HashSet::new();
     let mut work = vec![value.clone()];
     while let Some(value) = work.pop() {
         match value {
             GoValue::Map(GoMap(MapEntries::Built(map))) => {
-                // By address: equal maps are still different objects.
+                // Compared by address, because equal maps are still different objects.
                 if Rc::ptr_eq(&map, wanted) {
                     return true;
                 }
@@ -402,7 +404,8 @@ fn contains(value: &GoValue, wanted: &Rc<BuiltMap>) -> bool {
     false
 }
 
-/// Returns the nesting depth of a built map, counted breadth first, each container once per level.
+/// Returns the nesting depth of a built map. The count is breadth first and visits each container
+/// once per level.
 fn built_depth(map: &GoMap) -> u32 {
     let mut level = vec![GoValue::Map(map.clone())];
     let mut depth = 0;
@@ -410,7 +413,7 @@ fn built_depth(map: &GoMap) -> u32 {
     while !level.is_empty() && depth <= MAX_DEPTH {
         depth += 1;
         deepest = deepest.max(depth);
-        // Per level, because a container may occur at several depths and the deepest counts.
+        // One set per level: a container may occur at several depths, and the deepest one counts.
         let mut seen: HashSet<*const ()> = HashSet::new();
         let mut next = Vec::new();
         for value in level {
@@ -433,11 +436,11 @@ fn is_container(value: &GoValue) -> bool {
     matches!(value, GoValue::List(_) | GoValue::Map(_))
 }
 
-// A chain of maps can be built from the outside in, so only the limits of a render bound its
-// length. Such chains are dropped without recursion.
+// Drops a chain of maps without recursion. A template can build the chain from the outside in, so
+// only the limits of a render bound its length.
 impl Drop for BuiltMap {
     fn drop(&mut self) {
-        // Moved out first: dropping the values may drop other maps.
+        // Moved out first, because dropping the values may drop other maps.
         let table = std::mem::take(&mut *self.table.borrow_mut());
         if table.values().any(is_container) {
             take_apart(table.into_values().collect());
@@ -448,12 +451,12 @@ impl Drop for BuiltMap {
 fn take_apart(mut work: Vec<GoValue>) {
     while let Some(value) = work.pop() {
         match value {
-            // A map that others hold is not dropped here.
+            // A map with other holders is not dropped here.
             GoValue::Map(GoMap(MapEntries::Built(map))) if Rc::strong_count(&map) == 1 => {
                 work.extend(std::mem::take(&mut *map.table.borrow_mut()).into_values());
             }
             GoValue::List(GoList(ListItems::Built(list))) => {
-                // `None` if the list is shared; its last holder takes it apart.
+                // `None` if the list is shared. In that case its last holder drops the items.
                 if let Some(list) = Rc::into_inner(list) {
                     work.extend(list.items);
                 }

@@ -1,7 +1,7 @@
 //! Reads Go templates into the neutral tree.
 //!
-//! Operations are flat with known jumps, so blocks are reconstructed from the jump targets. The dot
-//! and the variables are tracked as paths.
+//! Operations are flat, so the reader reconstructs the blocks from the targets of the jumps. It
+//! tracks the paths of the dot and of the variables.
 
 use std::collections::HashMap;
 
@@ -18,13 +18,13 @@ use crate::TemplateSource;
 use crate::convert::{Argument, ConvertFindings, LoopPosition, NodeKind, Nodes, PathStart};
 use crate::convert::{TreeCall, TreeCondition, TreeNode, VariablePath};
 
-/// Maximum number of operations in which a jump is searched.
+/// Maximum number of bytes in which the text of a jump is searched.
 const NEAR: usize = 1_000;
 
 /// Maximum number of reported definitions.
 const MOST_DEFINITIONS: usize = 100;
 
-/// Reads a source. Features that other formats lack are rejected.
+/// Reads a source, and rejects features that other formats lack.
 pub(crate) fn read(
     source: &TemplateSource<'_>,
     nesting: usize,
@@ -80,9 +80,9 @@ struct Reader<'r, 's> {
     loops: usize,
     /// Paths of the variables.
     slots: HashMap<SlotIndex, VariablePath>,
-    /// Remaining definitions, the last one first.
+    /// Remaining comments in reverse order.
     comments: Vec<Span>,
-    /// Location of the last operation that has one.
+    /// Location of the latest operation with a location.
     read_to: usize,
 }
 
@@ -112,7 +112,7 @@ impl Reader<'_, '_> {
                 let text = self.findings.slice(span).to_owned();
                 nodes.push(TreeNode::new(NodeKind::Text(text), span));
             }
-            // Marks exist only if message syntax is enabled.
+            // Without message syntax there is no marked text.
             Op::Marked(_) => {}
             Op::Action(pipe) => nodes.extend(self.action(pipe)),
             Op::If { pipe, otherwise } => return self.condition(pipe, at, *otherwise, None, nodes),
@@ -145,7 +145,7 @@ impl Reader<'_, '_> {
         at + 1
     }
 
-    /// Location of the next `break` or `continue`, whose operations have none.
+    /// Returns the location of the next `break` or `continue`. Their operations do not store one.
     fn next_jump(&self) -> Span {
         let text = self.findings.text();
         let end = text.floor_char_boundary(self.read_to.saturating_add(NEAR).min(text.len()));
@@ -166,7 +166,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Reads an `if` or a `with`, which restores the dot at its end.
+    /// Reads an `if`, or a `with` that restores the given dot at its end.
     fn condition(
         &mut self,
         pipe: &Pipe,
@@ -241,7 +241,7 @@ impl Reader<'_, '_> {
         Some(TreeNode::new(kind, pipe.span))
     }
 
-    /// Reads a printed pipeline, or a name for a path.
+    /// Reads an action that prints a pipeline or assigns a path to a variable.
     fn action(&mut self, pipe: &Pipe) -> Option<TreeNode> {
         if !pipe.variables.is_empty() {
             self.declare(pipe);
@@ -299,7 +299,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Reads a condition, and whether it is negated.
+    /// Reads a condition. Returns whether it is negated.
     fn truth(&mut self, pipe: &Pipe) -> Option<(TreeCondition, bool)> {
         if let ([command], []) = (pipe.commands.as_slice(), pipe.variables.as_slice())
             && let Kind::Function(function) = &command.first.kind
@@ -330,7 +330,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Reads a comparison of a variable with a text, in either order.
+    /// Reads a comparison of a variable with a text. Either operand can be the text.
     fn equality(&mut self, left: &Operand, right: &Operand) -> Option<TreeCondition> {
         let (left, right) = (plain(left), plain(right));
         let (subject, text) = match (text_of(left), text_of(right)) {
@@ -370,7 +370,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Reads `f a b`, or `a | f b`, which is `f b a`.
+    /// Reads the call `f a b`, also in the form `a | f b`, which means `f b a`.
     fn call(&mut self, pipe: &Pipe) -> Option<TreeCall> {
         let (piped, command) = match pipe.commands.as_slice() {
             [command] => (None, command),
@@ -395,7 +395,7 @@ impl Reader<'_, '_> {
         })
     }
 
-    /// Returns the name of a late-bound function; others are the format's own.
+    /// Returns the name of a late-bound function. Reports the format's own functions.
     fn late(&mut self, name: &str, function: FunctionBinding, span: Span) -> Option<String> {
         match function {
             FunctionBinding::Late => Some(name.to_owned()),
@@ -429,7 +429,7 @@ impl Reader<'_, '_> {
 }
 
 impl Pipe {
-    /// Returns the only operand, whether or not it is assigned to a variable.
+    /// Returns the only operand of a pipeline, even if it is assigned to a variable.
     fn operand_of_declaration(&self) -> Option<&Operand> {
         match self.commands.as_slice() {
             [
@@ -442,7 +442,7 @@ impl Pipe {
     }
 }
 
-/// Returns the operand inside parentheses.
+/// Returns the operand without parentheses around it.
 fn plain(operand: &Operand) -> &Operand {
     match &operand.kind {
         Kind::Pipe(pipe) => pipe.operand().map_or(operand, plain),
@@ -465,7 +465,7 @@ fn names(fields: &FieldNames) -> impl Iterator<Item = String> + '_ {
     fields.as_slice().iter().map(|name| name.to_string())
 }
 
-/// Returns a number whose notation equals its printed form.
+/// Returns an integer that prints as it is written.
 fn plain_integer(number: &NumberNode) -> Option<i64> {
     let value: i64 = number.text.parse().ok()?;
     (value.to_string() == *number.text).then_some(value)

@@ -13,7 +13,7 @@ const ACTIONS: &[&str] = &[
     "if", "range", "with", "else", "end", "template", "block", "define", "break", "continue",
 ];
 
-/// Returns the tokens of a text; after an error, those from the next delimiter on.
+/// Returns the tokens of a text. After an error, scanning continues at the next delimiter.
 pub(super) fn scan(text: &str) -> TokenScan {
     let mut scan = TokenScan::default();
     let mut from = 0;
@@ -30,17 +30,17 @@ pub(super) fn scan(text: &str) -> TokenScan {
     scan
 }
 
-/// Reads from a byte to the end or to an error, and returns where to look for the next delimiter.
+/// Reads up to the end of the text or an error. Returns where to search for the next delimiter.
 fn part(text: &str, from: usize, scan: &mut TokenScan) -> Option<usize> {
     let source = text.get(from..)?;
     scan.open = None;
     let mut lexer = Lexer::new(source);
     let mut comments = 0;
-    // Kind of the previous token, and its end.
+    // Kind and end of the previous token.
     let mut last = (Kind::Text, 0);
     loop {
         let token = lexer.next_token();
-        // A comment is not a token: skipped comments precede this token.
+        // Comments are not tokens, so the skipped comments before this token are added here.
         for span in lexer.comments().get(comments..).unwrap_or_default() {
             let (start, end) = comment(source, span.start - 2, span.end + 2);
             scan.add(from + start, from + end, TokenKind::Comment);
@@ -53,7 +53,7 @@ fn part(text: &str, from: usize, scan: &mut TokenScan) -> Option<usize> {
                 if lexer.error.as_deref() != Some("unclosed action") {
                     scan.open = None;
                 }
-                // Continues one byte later, so a tag that is invalid at its start is not read
+                // Continues one byte after the start of the invalid tag, so the tag is not read
                 // again.
                 let next = start + 1;
                 return (start < source.len()).then_some(from + next);
@@ -74,7 +74,7 @@ fn part(text: &str, from: usize, scan: &mut TokenScan) -> Option<usize> {
                 None
             }
             Kind::Text | Kind::Space => None,
-            // After `$`, the root of all variables, the following field is the variable.
+            // After the root `$`, the following field is the variable.
             Kind::Field if last == (Kind::Variable, start) && is_root(source, start) => {
                 Some(TokenKind::Variable)
             }
@@ -94,12 +94,12 @@ fn part(text: &str, from: usize, scan: &mut TokenScan) -> Option<usize> {
     }
 }
 
-/// Whether the variable that ends at a byte is `$`.
+/// Whether the variable that ends at an offset is the root `$`.
 fn is_root(source: &str, at: usize) -> bool {
     source.get(..at).is_some_and(|before| before.ends_with('$'))
 }
 
-/// Whether a directly following field belongs to the preceding operand.
+/// Whether a field directly after a token of this kind belongs to it.
 fn has_fields(kind: Kind) -> bool {
     matches!(
         kind,
@@ -107,7 +107,7 @@ fn has_fields(kind: Kind) -> bool {
     )
 }
 
-/// Returns the span of the comment tag between two bytes, with its delimiters.
+/// Returns the span of the comment tag between two offsets, including its delimiters.
 fn comment(source: &str, start: usize, end: usize) -> (usize, usize) {
     let before = if source[..start].ends_with("{{") {
         2
@@ -119,14 +119,14 @@ fn comment(source: &str, start: usize, end: usize) -> (usize, usize) {
     } else {
         4
     };
-    // The last comment may be unclosed.
+    // The last comment may be unclosed, so it may have no closing delimiter.
     (
         start.saturating_sub(before),
         (end + after).min(source.len()),
     )
 }
 
-/// Returns the completion items at a byte; `own` are the format's native functions.
+/// Returns the completion items at a byte offset. `own` are the format's native functions.
 pub(super) fn completions(
     text: &str,
     at: usize,

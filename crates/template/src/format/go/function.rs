@@ -11,10 +11,11 @@ use super::exec::Caller;
 use super::types::GoType;
 use super::value::GoValue;
 
-/// Code of a native function. The engine has checked the number and types of the arguments.
+/// Code of a native function. The engine checks the number and types of the arguments before the
+/// call.
 pub type NativeFn = fn(&mut FunctionContext<'_, '_>, &[GoValue]) -> Result<GoValue, FunctionError>;
 
-/// A native function. It runs inside an evaluation, needs no external resources, and returns the
+/// A native function. It runs during an evaluation, needs no external resources, and returns the
 /// same value for the same arguments in every pass.
 ///
 /// # Examples
@@ -60,20 +61,20 @@ pub struct GoFunction {
     pub go_type: GoType,
     /// Code of the function.
     pub run: NativeFn,
-    /// Effect of a call besides its value.
+    /// Effect of a call in addition to its value.
     pub effect: Effect,
 }
 
-/// Effect of a native function besides its value. It matters if a call must be skipped because an
-/// argument is pending.
+/// Effect of a native function in addition to its value. The engine uses it if a call cannot be
+/// made because an argument is pending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// No effect.
     None,
-    /// Affects the following text: it changes a value in place, draws a random number, or exists to
-    /// end the render.
+    /// Affects the following text: the function changes a value in place, draws a random number, or
+    /// can end the render on purpose.
     Lasts,
-    /// Evaluates a template, with the template's effects.
+    /// Evaluates a template, so the call has the template's effects.
     Includes,
 }
 
@@ -91,8 +92,8 @@ impl GoFunction {
         }
     }
 
-    /// Creates a function whose calls affect the following text: while an argument is pending,
-    /// nothing after it is evaluated.
+    /// Declares that calls of this function affect the following text. If an argument is pending,
+    /// the text after the call is not evaluated in this pass.
     #[must_use]
     pub const fn with_effect(self) -> Self {
         GoFunction {
@@ -121,11 +122,11 @@ impl GoFunction {
 /// The error of a native function.
 #[derive(Debug)]
 pub enum FunctionError {
-    /// An error as Go would return it: the executor adds `error calling NAME: `.
+    /// An error that Go would return too. The executor adds `error calling NAME: `.
     Message(String),
-    /// A limit, or a pending value.
+    /// An exceeded limit, or a pending value.
     Stop(StopReason),
-    /// Creates the error for a value that depends on a pending call.
+    /// The value depends on a pending call.
     Pending,
 }
 
@@ -145,7 +146,7 @@ impl From<&str> for FunctionError {
     }
 }
 
-/// State that functions keep between calls within one evaluation.
+/// State that functions store between calls of one evaluation.
 #[derive(Default)]
 pub struct FunctionState(Vec<Box<dyn Any>>);
 
@@ -156,7 +157,7 @@ impl fmt::Debug for FunctionState {
 }
 
 impl FunctionState {
-    /// Returns the state of this type, created at first use.
+    /// Returns the state of this type, which is created at the first use.
     pub fn get<T: Default + 'static>(&mut self) -> &mut T {
         let known = self.0.iter().position(|entry| entry.is::<T>());
         let index = known.unwrap_or_else(|| {
@@ -170,7 +171,7 @@ impl FunctionState {
     }
 }
 
-/// Context that a native function may use in addition to its arguments.
+/// Evaluation context of a native function.
 #[derive(Debug)]
 pub struct FunctionContext<'c, 'p> {
     pub(super) pass: &'c mut Pass<'p>,
@@ -182,7 +183,7 @@ impl FunctionContext<'_, '_> {
     /// Charges bytes that the function is about to build.
     ///
     /// # Errors
-    /// Returns an error at the limit on memory.
+    /// Returns an error if the memory limit is exceeded.
     pub fn charge(&mut self, bytes: usize) -> Result<(), FunctionError> {
         Ok(self.pass.charge(bytes)?)
     }
@@ -190,24 +191,24 @@ impl FunctionContext<'_, '_> {
     /// Charges elements that the function is about to visit or create.
     ///
     /// # Errors
-    /// Returns an error at the limit on steps or on time.
+    /// Returns an error if the step or time limit is exceeded.
     pub fn steps(&mut self, count: usize) -> Result<(), FunctionError> {
         Ok(self.pass.steps(count)?)
     }
 
-    /// Returns how many bytes a text may have within the limit on memory.
+    /// Returns the number of bytes that a text may have within the memory limit.
     #[must_use]
     pub fn room(&self) -> usize {
         self.pass.limits().memory_bytes
     }
 
-    /// Returns the time at which the render began: equal in all of its passes.
+    /// Returns the start time of the render, which is the same in all of its passes.
     #[must_use]
     pub fn now(&self) -> SystemTime {
         self.pass.now()
     }
 
-    /// Evaluates the template with this name, with this value as dot, and returns its output.
+    /// Evaluates the template with this name and returns its output. `dot` is the template's dot.
     ///
     /// # Errors
     /// Returns an error if the template does not exist, fails, or waits for a call.
@@ -215,18 +216,18 @@ impl FunctionContext<'_, '_> {
         super::exec::include(self, name, dot)
     }
 
-    /// Returns the seed of random values: equal in all passes of one entry.
+    /// Returns the seed for random values, which is the same in all passes of an entry.
     #[must_use]
     pub fn seed(&self) -> u64 {
         self.pass.seed()
     }
 
-    /// Returns the state that this function, or its family, keeps within one evaluation.
+    /// Returns the state of this function, or of its family, within one evaluation.
     pub fn state<T: Default + 'static>(&mut self) -> &mut T {
         self.state.get()
     }
 
-    /// Returns the error for text above the limit on memory.
+    /// Returns the error for a text that exceeds the memory limit.
     #[must_use]
     pub fn too_large(&self) -> FunctionError {
         self.pass
@@ -235,7 +236,7 @@ impl FunctionContext<'_, '_> {
     }
 }
 
-/// Native functions by name; a later one replaces an earlier one with the same name.
+/// Native functions by name. A later function replaces an earlier one with the same name.
 #[derive(Clone, Debug, Default)]
 pub struct FunctionMap(
     Arc<std::collections::HashMap<&'static str, GoFunction, foldhash::fast::RandomState>>,

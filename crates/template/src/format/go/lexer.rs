@@ -1,4 +1,4 @@
-//! Lexer with the line numbers and messages of Go's lexer.
+//! Lexer that reproduces the line numbers and messages of Go's lexer.
 
 use std::sync::LazyLock;
 
@@ -11,10 +11,10 @@ use super::fmt::quote::quote;
 /// Kind of a token. Keywords follow [`Kind::Variable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
-    /// The lexer failed; the message is in [`Lexer::error`].
+    /// The lexer failed. The message is in [`Lexer::error`].
     Error,
     Bool,
-    /// A printable ASCII character without another meaning, such as a comma.
+    /// A printable ASCII character without a special meaning, such as a comma.
     Char,
     CharConstant,
     Complex,
@@ -50,7 +50,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    // Keywords follow `Variable` in the enum, as in Go.
+    // As in Go, keywords follow `Variable` in the enum.
     pub(super) fn is_keyword(self) -> bool {
         self > Kind::Variable
     }
@@ -74,7 +74,7 @@ impl Kind {
     }
 }
 
-/// A token: bytes `start..end`, beginning on `line` (from 1).
+/// A token: the bytes `start..end`, which begin on `line` (counted from 1).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token {
     pub(super) kind: Kind,
@@ -93,9 +93,9 @@ pub(super) struct Lexer<'s> {
     start_line: usize,
     inside_action: bool,
     paren_depth: usize,
-    /// The message of the error token.
+    /// Message of the error token.
     pub(super) error: Option<String>,
-    /// Contents of the comments so far.
+    /// Contents of the comments read so far.
     comments: Vec<Span>,
 }
 
@@ -106,7 +106,7 @@ pub(super) fn comments(source: &str) -> Vec<Span> {
     lexer.comments
 }
 
-/// Returns `None` where a lexer state returns to the text state.
+/// Result of a lexer state. `None` returns to the text state.
 type Step = Option<Token>;
 
 impl<'s> Lexer<'s> {
@@ -125,7 +125,7 @@ impl<'s> Lexer<'s> {
     }
 
     pub(super) fn next_token(&mut self) -> Token {
-        // After an error the parser may still ask for tokens.
+        // The parser may request further tokens after an error.
         if self.error.is_some() {
             return self.token(Kind::Eof);
         }
@@ -139,7 +139,7 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// Returns the contents of the comments that were skipped, in order.
+    /// Returns the contents of the skipped comments, in order.
     pub(super) fn comments(&self) -> &[Span] {
         &self.comments
     }
@@ -150,7 +150,7 @@ impl<'s> Lexer<'s> {
 
     fn peek(&self) -> Option<char> {
         match self.rest().first() {
-            // The ASCII case avoids decoding; most characters inside actions are ASCII.
+            // ASCII characters need no decoding, and most characters inside actions are ASCII.
             Some(byte) if byte.is_ascii() => Some(char::from(*byte)),
             Some(_) => self.source[self.pos..].chars().next(),
             None => None,
@@ -164,7 +164,7 @@ impl<'s> Lexer<'s> {
         Some(c)
     }
 
-    /// Returns the text since the last token as a token.
+    /// Returns the text since the previous token as a token.
     fn token(&mut self, kind: Kind) -> Token {
         let token = Token {
             kind,
@@ -182,9 +182,9 @@ impl<'s> Lexer<'s> {
         self.line += memchr::memchr_iter(b'\n', skipped).count();
     }
 
-    /// Skips text that was passed without inspecting its characters.
+    /// Skips text without inspecting its characters.
     fn ignore(&mut self) {
-        // Newlines in ignored text count for later errors.
+        // Newlines in skipped text count for the line numbers of later errors.
         self.count_lines();
         self.start = self.pos;
         self.start_line = self.line;
@@ -198,7 +198,7 @@ impl<'s> Lexer<'s> {
             end: self.pos,
             line: self.start_line,
         };
-        // Nothing after the error is read.
+        // The rest of the source is skipped after an error.
         (self.start, self.pos) = (self.source.len(), self.source.len());
         token
     }
@@ -218,10 +218,10 @@ impl<'s> Lexer<'s> {
             return self.left_delim();
         }
         self.pos += before;
-        // `{{- ` needs the space: `{{-1}}` is a number.
+        // The space is part of the marker `{{- `, because `{{-1}}` contains a number.
         let trim = has_left_trim_marker(&self.rest()[2..]);
         let text = &self.source.as_bytes()[self.start..self.pos];
-        // The text keeps its start, so its span stays inside the source.
+        // Trimming keeps the start of the text, so its span stays inside the source.
         let kept = if trim {
             trimmed_length(text)
         } else {
@@ -229,12 +229,12 @@ impl<'s> Lexer<'s> {
         };
         let end = self.pos;
         self.pos = self.start + kept;
-        // Counted for the kept part first: the token's line is that of its start.
+        // Counted before the trimmed part, because the token's line is that of its start.
         self.count_lines();
         let token = self.token(Kind::Text);
         self.pos = end;
         self.ignore();
-        // Text that was trimmed away entirely gives no token.
+        // Text that is trimmed completely does not become a token.
         if kept > 0 {
             return Some(token);
         }
@@ -248,7 +248,7 @@ impl<'s> Lexer<'s> {
         } else {
             0
         };
-        // A comment must follow the delimiter directly, without a space.
+        // A comment must follow the delimiter without a space.
         if self.rest()[marker..].starts_with(b"/*") {
             self.pos += marker;
             self.ignore();
@@ -281,7 +281,8 @@ impl<'s> Lexer<'s> {
         None
     }
 
-    /// Whether a right delimiter follows, and whether it trims the following text.
+    /// Whether a right delimiter follows. The inner value tells whether it trims the following
+    /// text.
     fn at_right_delim(&self) -> Option<bool> {
         match self.rest() {
             [b' ' | b'\t' | b'\r' | b'\n', b'-', b'}', b'}', ..] => Some(true),
@@ -291,7 +292,7 @@ impl<'s> Lexer<'s> {
     }
 
     fn skip_right_delim(&mut self, trim: bool) {
-        // The space, the dash and two braces.
+        // The trimming delimiter consists of a space, a dash and two braces.
         self.pos += if trim { 4 } else { 2 };
         if trim {
             let spaces = self.rest().iter().take_while(|b| is_space(**b)).count();
@@ -340,7 +341,7 @@ impl<'s> Lexer<'s> {
                 self.field_or_variable(Kind::Field, Kind::Dot)
             }
             '.' | '+' | '-' | '0'..='9' => {
-                // The number is scanned from its first character.
+                // The number is read from its first character again.
                 self.pos -= 1;
                 self.number()
             }
@@ -359,7 +360,7 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// Reads a run of spaces after the first one. The last may belong to a trimming delimiter.
+    /// Reads the rest of a run of spaces. The last space may belong to a trimming delimiter.
     fn space(&mut self) -> Token {
         while self.rest().first().is_some_and(|b| is_space(*b)) {
             self.next();
@@ -370,7 +371,7 @@ impl<'s> Lexer<'s> {
             self.pos += 1;
             return self.token(Kind::Space);
         }
-        // Undo the count of this newline: the delimiter consumes it again with its trim marker.
+        // The delimiter consumes this newline again, so it must not be counted twice.
         self.line -= usize::from(self.rest().first() == Some(&b'\n'));
         if self.pos > self.start {
             return self.token(Kind::Space);
@@ -391,7 +392,7 @@ impl<'s> Lexer<'s> {
     }
 
     fn identifier(&mut self) -> Token {
-        // Go reports a bad character directly after a word instead of splitting it.
+        // Go reports an invalid character directly after a word instead of splitting the word.
         self.skip_alphanumeric();
         if let Some(token) = self.bad_terminator() {
             return token;
@@ -400,7 +401,8 @@ impl<'s> Lexer<'s> {
         self.token(kind)
     }
 
-    /// Reads a token that begins with the consumed `.` or `$`; `alone` if nothing follows.
+    /// Reads a token that begins with the consumed `.` or `$`. If no name follows, the kind is
+    /// `alone`.
     fn field_or_variable(&mut self, kind: Kind, alone: Kind) -> Token {
         if self.at_terminator() {
             return self.token(alone);
@@ -435,7 +437,7 @@ impl<'s> Lexer<'s> {
     fn quoted(&mut self, quote: char, kind: Kind, unterminated: &str) -> Token {
         loop {
             match self.next() {
-                // A newline cannot be escaped.
+                // A backslash does not escape a newline.
                 Some('\\') if !matches!(self.next(), None | Some('\n')) => {}
                 None | Some('\n' | '\\') => return self.fail(unterminated.to_owned()),
                 Some(c) if c == quote => return self.token(kind),
@@ -521,8 +523,7 @@ impl<'s> Lexer<'s> {
     }
 }
 
-/// Finds two adjacent bytes. For such a short needle this is faster than setting up a general
-/// search.
+/// Finds two adjacent bytes. For such a short pattern this is faster than a general search.
 fn find_pair(text: &[u8], pair: [u8; 2]) -> Option<usize> {
     let firsts = memchr::memchr_iter(pair[0], text);
     firsts
@@ -545,12 +546,12 @@ fn has_left_trim_marker(text: &[u8]) -> bool {
     matches!(text, [b'-', b' ' | b'\t' | b'\r' | b'\n', ..])
 }
 
-/// Letters (Unicode L), digits (Nd) and the underscore.
+/// Whether a character is a letter (Unicode L), a digit (Nd) or the underscore.
 pub(super) fn is_alphanumeric(c: char) -> bool {
     if c.is_ascii() {
         return c == '_' || c.is_ascii_alphanumeric();
     }
-    // Compiled once: Rust's `is_alphanumeric` covers other Unicode classes than Go.
+    // Compiled once. Rust's `is_alphanumeric` includes other Unicode classes than Go's.
     static LETTER_OR_DIGIT: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"^[\p{L}\p{Nd}]$").ok());
     let class = LETTER_OR_DIGIT.as_ref();

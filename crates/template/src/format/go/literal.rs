@@ -1,11 +1,11 @@
-//! Literals: numbers under all types that can represent them, quoted strings, characters.
+//! Literals: quoted strings, characters, and numbers in all types that can represent them.
 
 use quillet_core::Value;
 
 use super::fmt::quoted as quote;
 use super::value::GoStr;
 
-/// A number literal. As with Go's untyped constants, the context decides which value is used.
+/// A number literal. As in Go, an untyped constant has several values, and the context selects one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct NumberLiteral {
     pub(super) int: Option<i64>,
@@ -14,7 +14,7 @@ pub(super) struct NumberLiteral {
     pub(super) complex: Option<(f64, f64)>,
 }
 
-/// Default type of a number without a requested type.
+/// Value of a number for which the context requires no type.
 #[derive(Clone, Debug)]
 pub(super) enum UntypedKind {
     /// An `int` or a `float64`.
@@ -109,7 +109,7 @@ impl NumberLiteral {
         }
     }
 
-    /// Returns its value without a requested type; the notation decides.
+    /// Returns the value if no type is required. The notation decides its type.
     pub(super) fn ideal(&self, text: &str) -> UntypedKind {
         if let Some((real, imaginary)) = self.complex {
             return UntypedKind::Complex(real, imaginary);
@@ -125,7 +125,8 @@ impl NumberLiteral {
     }
 }
 
-/// Go's `ParseUint` with base 0: prefixes and underscores as in Go's syntax.
+/// Parses an unsigned integer like Go's `ParseUint` with base 0, including prefixes and
+/// underscores.
 pub(super) fn parse_uint(text: &str) -> Option<u64> {
     if !underscores_are_well_placed(text) {
         return None;
@@ -147,7 +148,7 @@ pub(super) fn parse_uint(text: &str) -> Option<u64> {
     u64::from_str_radix(digits, radix).ok()
 }
 
-/// Go's `ParseInt` with base 0.
+/// Parses an integer like Go's `ParseInt` with base 0.
 pub(super) fn parse_int(text: &str) -> Option<i64> {
     let (negative, digits) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),
@@ -161,7 +162,7 @@ pub(super) fn parse_int(text: &str) -> Option<i64> {
     i64::try_from(size).ok()
 }
 
-/// Go's `ParseFloat`, without names such as `inf`.
+/// Parses a float like Go's `ParseFloat`, without names such as `inf`.
 pub(super) fn parse_float(text: &str) -> Option<f64> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     if !unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
@@ -181,11 +182,11 @@ pub(super) fn parse_float(text: &str) -> Option<f64> {
     } else {
         cleaned.parse().ok()?
     };
-    // An out-of-range number is an error in Go.
+    // In Go an out-of-range number is an error.
     f64::is_finite(value).then_some(value)
 }
 
-/// Parses a hexadecimal mantissa and the binary exponent, which Go requires.
+/// Parses a hexadecimal mantissa and the binary exponent. Go requires the exponent.
 fn parse_hex_float(text: &str) -> Option<f64> {
     let (negative, unsigned) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -209,7 +210,7 @@ fn parse_hex_float(text: &str) -> Option<f64> {
         }
     }
     exponent = exponent.saturating_sub(4 * i64::try_from(fraction.len()).ok()?);
-    // A sticky bit below all others makes the single following rounding correct.
+    // The sticky bit below all others makes the only rounding step correct.
     let value = scale(
         (bits << 1 | u64::from(sticky)) as f64,
         exponent.saturating_sub(1),
@@ -232,7 +233,7 @@ fn scale(mut value: f64, exponent: i64) -> f64 {
     value
 }
 
-/// Whether each underscore separates digits, or a prefix and a digit.
+/// Whether each underscore is between two digits, or between a prefix and a digit.
 fn underscores_are_well_placed(text: &str) -> bool {
     if !text.contains('_') {
         return true;
@@ -255,7 +256,7 @@ fn underscores_are_well_placed(text: &str) -> bool {
     saw != b'_'
 }
 
-/// Go's `strconv.Unquote` for the two forms that the lexer accepts.
+/// Decodes a quoted string like Go's `strconv.Unquote`, in the two forms that the lexer accepts.
 pub(super) fn unquote(quoted: &str) -> Option<GoStr> {
     let inside = quoted.get(1..quoted.len().checked_sub(1)?)?;
     if quoted.starts_with('`') {
@@ -280,8 +281,8 @@ pub(super) fn unquote(quoted: &str) -> Option<GoStr> {
     Some(bytes.into())
 }
 
-/// Reads one character or escape: its code, whether it is a character instead of a byte (`\x80`),
-/// and the remaining text.
+/// Reads one character or escape. Returns its code, whether it is a character and not a byte
+/// (`\x80`), and the remaining text.
 fn unquote_char(text: &[u8], quote: u8) -> Option<(u32, bool, &[u8])> {
     let (&first, rest) = text.split_first()?;
     if first == quote || first == b'\n' {

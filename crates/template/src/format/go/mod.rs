@@ -1,4 +1,4 @@
-//! Go's text/template, compatible with Go 1.27: `lexer` → `parser` → `ast` → `exec`.
+//! Go's text/template, compatible with Go 1.27. The stages are `lexer`, `parser`, `ast` and `exec`.
 
 mod ast;
 mod collection;

@@ -1,7 +1,7 @@
-//! Finds the variables and functions that sources can use, without running them.
-//! Each definition is read with the possible paths of its dot. A path counts as used where its
-//! value is inspected; access to a field extends the path. Values that cannot be followed (list
-//! elements, results of functions) come from paths that already count as used.
+//! Finds the variables and functions that sources can use, without running the sources. Each
+//! definition is read with the possible paths of its dot. A path counts as used where its value is
+//! inspected, and access to a field extends the path. List elements and results of functions have
+//! no known path, but the paths of the lists and arguments already count as used.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -17,22 +17,23 @@ use super::ast::{
 };
 use super::template::GoTemplate;
 
-/// Paths in the variables that a value can come from; empty if unknown or irrelevant.
+/// Paths of the variables from which a value may originate. Empty if unknown or irrelevant.
 type ValueOrigins<'c> = Vec<ValueOrigin<'c>>;
 type KeyPath<'c> = Vec<&'c str>;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct ValueOrigin<'c> {
     path: KeyPath<'c>,
-    /// The value was inspected; its fields may still count.
+    /// Whether the value was inspected. Fields of it may still count.
     touched: bool,
 }
 
-/// Maximum length of a path. Recursive templates create paths without end; real paths are far
-/// shorter.
+/// Maximum length of a path. Paths in recursive templates would grow without end. Real paths are
+/// far shorter.
 const LONGEST_PATH: usize = 32;
 
-/// Maximum number of definitions read with different dots. Above it the access counts as dynamic.
+/// Maximum number of pairs of a definition and a dot. If it is exceeded, the access counts as
+/// dynamic.
 const MOST_VISITS: usize = 2_000;
 
 pub(super) fn find<'c>(compiled: &'c GoTemplate, sources: &'c [TemplateSource<'_>]) -> References {
@@ -49,7 +50,7 @@ pub(super) fn find<'c>(compiled: &'c GoTemplate, sources: &'c [TemplateSource<'_
         dot: ValueOrigins::new(),
         slots: Vec::new(),
     };
-    // Libraries are read only from where other sources call them.
+    // Libraries are read only if another source calls them.
     for source in sources.iter().filter(|source| !source.library) {
         finder.visit(source.name, vec![ValueOrigin::default()]);
         finder.run();
@@ -57,7 +58,7 @@ pub(super) fn find<'c>(compiled: &'c GoTemplate, sources: &'c [TemplateSource<'_
     finder.finish()
 }
 
-/// How and where a path is first used.
+/// First use of a path.
 struct PathUse {
     optional: bool,
     source: usize,
@@ -70,10 +71,10 @@ struct ReferenceFinder<'c> {
     variables: IndexMap<KeyPath<'c>, PathUse, foldhash::fast::RandomState>,
     functions: HashSet<&'c str, foldhash::fast::RandomState>,
     templates: HashSet<&'c str, foldhash::fast::RandomState>,
-    /// Paths that were only passed to a variable or a template. They count if none of their fields
-    /// is used.
+    /// Paths that were only passed to a variable or a template. Such a path counts if none of its
+    /// fields is used.
     passed_on: Vec<(KeyPath<'c>, PathUse)>,
-    // By address: a definition is read once per distinct dot.
+    // Compared by address. A definition is read once per distinct dot.
     visits: HashSet<(*const TemplateDefinition, ValueOrigins<'c>), foldhash::fast::RandomState>,
     waiting: VecDeque<(&'c TemplateDefinition, ValueOrigins<'c>)>,
     source: usize,
@@ -84,18 +85,19 @@ struct ReferenceFinder<'c> {
 impl<'c> ReferenceFinder<'c> {
     fn visit(&mut self, name: &'c str, dot: ValueOrigins<'c>) {
         let Some(definition) = self.compiled.definition(name) else {
-            // Each missing template is reported once.
+            // A missing template is reported only once.
             if self.templates.insert(name) {
                 self.found.templates.push(name.to_owned());
             }
             return;
         };
-        // Without the bound, templates that call each other twice double the visits at every level.
+        // Without this limit, templates that call each other twice would double the visits at every
+        // level.
         if self.visits.len() >= MOST_VISITS {
             self.found.dynamic = true;
             return;
         }
-        // The same definition with the same dot gives the same references.
+        // Reading the same definition with the same dot again would find the same references.
         if self.visits.insert((definition, dot.clone())) {
             self.waiting.push_back((definition, dot));
         }
@@ -106,12 +108,12 @@ impl<'c> ReferenceFinder<'c> {
             self.source = definition.source;
             self.slots = vec![ValueOrigins::new(); definition.slots()];
             self.slots[0] = dot.clone();
-            // An assignment late in a loop is visible early in its next iteration.
+            // An assignment late in a loop is visible in the next iteration.
             let assigns = definition
                 .ops
                 .iter()
                 .any(|op| op.pipe().is_some_and(|p| p.assign));
-            // Two readings suffice: the first one collects all assignments.
+            // Two readings suffice, because the first one collects all assignments.
             for _ in 0..=usize::from(assigns) {
                 self.dot = dot.clone();
                 self.read(definition);
@@ -120,10 +122,11 @@ impl<'c> ReferenceFinder<'c> {
     }
 
     fn read(&mut self, definition: &'c TemplateDefinition) {
-        // Ends of the blocks that set the dot, with the enclosing dot.
+        // Ends of the blocks that set the dot, with the dot outside each block.
         let mut around: Vec<(usize, ValueOrigins<'c>)> = Vec::new();
         for (place, op) in definition.ops.iter().enumerate() {
-            // The dot is restored where the block's `else` begins, before the next operation.
+            // A block's `else` begins with the outer dot, so the dot is restored before the next
+            // operation.
             while around.last().is_some_and(|(end, _)| *end <= place) {
                 if let Some((_, dot)) = around.pop() {
                     self.dot = dot;
@@ -135,8 +138,8 @@ impl<'c> ReferenceFinder<'c> {
                     if pipe.variables.is_empty() {
                         self.touch(value, pipe.span, false);
                     } else {
-                        // The value is only stored; whether it counts depends on the later use of
-                        // the variable.
+                        // The value is only stored. Later uses of the variable decide whether its
+                        // path counts.
                         self.pass_on(&value, pipe.span);
                     }
                 }
@@ -146,7 +149,8 @@ impl<'c> ReferenceFinder<'c> {
                 }
                 Op::With { pipe, otherwise } => {
                     let value = self.pipe(pipe);
-                    // A `with` tests its value, so the path counts even if no field is used.
+                    // A `with` tests its value, so the path counts even if none of its fields is
+                    // used.
                     self.touch(value.clone(), pipe.span, false);
                     around.push((*otherwise, std::mem::replace(&mut self.dot, value)));
                 }
@@ -154,7 +158,7 @@ impl<'c> ReferenceFinder<'c> {
                     pipe, otherwise, ..
                 } => {
                     self.range(pipe);
-                    // The elements of a list are not followed, so the dot inside is unknown.
+                    // List elements are not followed, so the dot in the body is unknown.
                     around.push((*otherwise, std::mem::take(&mut self.dot)));
                 }
                 Op::Call(call) => {
@@ -173,7 +177,7 @@ impl<'c> ReferenceFinder<'c> {
                 | Op::Jump(_) => {}
             }
         }
-        // A block may end with the definition, after its last operation.
+        // A block may end after the last operation of the definition.
         if let Some((_, dot)) = around.into_iter().next() {
             self.dot = dot;
         }
@@ -196,7 +200,7 @@ impl<'c> ReferenceFinder<'c> {
         let mut value = ValueOrigins::new();
         for (i, command) in pipe.commands.iter().enumerate() {
             if i > 0 {
-                // The value is an argument of the next command.
+                // The next command receives the value as an argument.
                 self.touch(value, pipe.span, false);
             }
             value = self.command(command);
@@ -204,13 +208,14 @@ impl<'c> ReferenceFinder<'c> {
         value
     }
 
-    /// An assignment may not happen, so the previous paths remain possible.
+    /// Adds the paths of an assigned value. The previous paths stay, because the assignment may not
+    /// be executed.
     fn set(&mut self, target: &AssignTarget, value: &[ValueOrigin<'c>]) {
         let Some(slot) = target.slot else {
             return;
         };
         for origin in value {
-            // The paths of all assignments are kept, since branches are not evaluated.
+            // Branches are not evaluated, so the paths of all assignments are possible.
             if !self.slots[slot].contains(origin) {
                 self.slots[slot].push(origin.clone());
             }
@@ -223,7 +228,7 @@ impl<'c> ReferenceFinder<'c> {
                 FunctionBinding::Builtin(BuiltinFunction::Index) => {
                     return self.index(&command.arguments);
                 }
-                // `get` and `hasKey` of Sprig accept a missing key, like `index`.
+                // Like `index`, Sprig's `get` and `hasKey` accept a missing key.
                 FunctionBinding::Native(native) if matches!(native.name, "get" | "hasKey") => {
                     let value = self.index(&command.arguments);
                     return if native.name == "get" {
@@ -246,9 +251,9 @@ impl<'c> ReferenceFinder<'c> {
         value
     }
 
-    /// `include "name" VALUE`: a template called in an expression.
+    /// Reads `include "name" VALUE`, the call of a template in an expression.
     fn include(&mut self, arguments: &'c [Node]) -> ValueOrigins<'c> {
-        // The arguments are read even if the name is computed.
+        // The arguments are read even if the template's name is computed.
         let values: Vec<ValueOrigins<'c>> = arguments.iter().map(|node| self.node(node)).collect();
         match (arguments.first().and_then(key_of), values.get(1)) {
             (Some(name), Some(dot)) => {
@@ -261,7 +266,7 @@ impl<'c> ReferenceFinder<'c> {
         ValueOrigins::new()
     }
 
-    /// `index VALUE "key" …`: the source handles a missing value itself.
+    /// Reads `index VALUE "key" …`, which accepts a missing value.
     fn index(&mut self, arguments: &'c [Node]) -> ValueOrigins<'c> {
         let Some((item, indexes)) = arguments.split_first() else {
             return ValueOrigins::new();
@@ -271,7 +276,7 @@ impl<'c> ReferenceFinder<'c> {
             match key_of(index) {
                 Some(key) => extend(&mut value, key),
                 None => {
-                    // The index is computed, so any part of the value may be used.
+                    // The index is computed, so the template may use any part of the value.
                     self.touch(value, item.span, true);
                     let index_value = self.node(index);
                     self.touch(index_value, index.span, false);
@@ -281,7 +286,7 @@ impl<'c> ReferenceFinder<'c> {
         }
         self.touch(value.clone(), item.span, true);
         for origin in &mut value {
-            // Already counted as optional; only deeper fields count on their own.
+            // Already counted as optional. Only deeper fields still count.
             origin.touched = true;
         }
         value
@@ -315,8 +320,8 @@ impl<'c> ReferenceFinder<'c> {
         }
     }
 
-    /// A name can refer to the variable or, if its declaration was not reached, to a shadowed one.
-    /// Only the first is followed; the other counted at its declaration.
+    /// Returns the paths of a variable. If its declaration is not executed, the name refers to a
+    /// shadowed variable. That variable is not followed, because it counted at its declaration.
     fn variable(&self, slot: Option<SlotIndex>) -> ValueOrigins<'c> {
         slot.map_or_else(ValueOrigins::new, |slot| self.slots[slot].clone())
     }
@@ -329,7 +334,7 @@ impl<'c> ReferenceFinder<'c> {
     ) -> ValueOrigins<'c> {
         for field in fields.as_slice() {
             if value.iter().any(|origin| origin.path.len() >= LONGEST_PATH) {
-                // Recursive templates extend paths without end; the prefix counts instead.
+                // The paths of recursive templates grow without end, so only the prefix counts.
                 self.touch(value, span, false);
                 return ValueOrigins::new();
             }
@@ -350,7 +355,7 @@ impl<'c> ReferenceFinder<'c> {
 
     fn touch(&mut self, value: ValueOrigins<'c>, span: Span, optional: bool) {
         for ValueOrigin { path, .. } in value.into_iter().filter(|origin| !origin.touched) {
-            // The root itself is used, so all variables may be.
+            // The root itself is used, so the template may use any variable.
             if path.is_empty() {
                 self.found.dynamic = true;
                 continue;
@@ -360,13 +365,13 @@ impl<'c> ReferenceFinder<'c> {
                 source: self.source,
                 span,
             });
-            // One use that requires the variable makes it required.
+            // A variable is required if one use requires it.
             touched.optional &= optional;
         }
     }
 
     fn pass_on(&mut self, value: &[ValueOrigin<'c>], span: Span) {
-        // Values that count already, and the root, are not passed on.
+        // The root and values that already count are ignored here.
         let counts = |origin: &&ValueOrigin| !origin.touched && !origin.path.is_empty();
         for origin in value.iter().filter(counts) {
             let touched = PathUse {
@@ -378,13 +383,13 @@ impl<'c> ReferenceFinder<'c> {
         }
     }
 
-    /// Counts the paths that were passed on and never inspected further.
+    /// Counts the paths that were passed on but never inspected.
     fn add_passed_on(&mut self) {
         if self.passed_on.is_empty() {
             return;
         }
         let mut prefixes: HashSet<KeyPath<'c>, foldhash::fast::RandomState> = HashSet::default();
-        // A passed path counts only if no use of it or of its fields was found.
+        // A passed path counts only if neither the path nor one of its fields is used.
         for path in self.variables.keys() {
             for length in 1..=path.len() {
                 prefixes.insert(path[..length].to_vec());
@@ -414,7 +419,7 @@ impl<'c> ReferenceFinder<'c> {
 fn extend<'c>(value: &mut ValueOrigins<'c>, key: &'c str) {
     for origin in value {
         origin.path.push(key);
-        // The field is a new path, which must count on its own.
+        // The longer path has not been counted yet.
         origin.touched = false;
     }
 }
@@ -439,7 +444,7 @@ mod tests {
         compiled.unwrap().references().clone()
     }
 
-    /// Returns the paths joined by dots, optional ones with a question mark.
+    /// Returns the dotted paths. Optional ones end in a question mark.
     fn paths(text: &str) -> Vec<String> {
         let found = references(&[TemplateSource::new("t", text)]);
         let shown = found.variables.iter().map(|variable| {

@@ -1,4 +1,4 @@
-//! Entry points of the Go format: options, compiling a set of sources, evaluating one.
+//! Entry points of the Go format: options, compiling a set of sources, and evaluating one source.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -20,8 +20,8 @@ use super::{editor, references, sprig};
 
 /// Go's text/template as a [`TemplateFormat`].
 ///
-/// Numbers are integers or floats as in the caller's values. To imitate a Go host whose numbers are
-/// all `float64`, read JSON with [`quillet_core::json::Numbers::Float`].
+/// Numbers are integers or floats, like the caller's values. To match a Go host that converts all
+/// numbers to `float64`, parse JSON with [`quillet_core::json::Numbers::Float`].
 #[derive(Clone, Debug, Default)]
 pub struct GoFormat {
     pub(super) functions: FunctionMap,
@@ -29,20 +29,20 @@ pub struct GoFormat {
 }
 
 impl GoFormat {
-    /// Creates the language with its builtins and no other functions.
+    /// Creates the format with Go's builtins and no other functions.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds native functions. One with the name of a builtin replaces it.
+    /// Adds native functions. A function with the name of a builtin replaces the builtin.
     #[must_use]
     pub fn with_functions(mut self, functions: &[GoFunction]) -> Self {
         self.functions = self.functions.with(functions);
         self
     }
 
-    /// Adds Sprig's functions for prompts. Its `slice` replaces the builtin, as in Go.
+    /// Adds Sprig's functions for prompts. As in Go, Sprig's `slice` replaces the builtin.
     ///
     /// # Examples
     ///
@@ -74,8 +74,8 @@ impl GoFormat {
             .fold(self, |format, family| format.with_functions(family))
     }
 
-    /// Sets whether a function that is unknown at compile time is an error, as in Go. By default it
-    /// is bound late.
+    /// Sets whether an unknown function is a compile error, as in Go. By default the function is
+    /// bound late.
     ///
     /// # Examples
     ///
@@ -157,10 +157,10 @@ impl TemplateFormat for GoFormat {
         editor::completions(text, at, names, &self.functions())
     }
 
-    /// An action with the string `{{` prints it.
+    /// Escapes text. An action with the string `{{` prints two braces.
     fn escape(&self, literal: &str) -> Option<String> {
         let escaped = literal.replace("{{", "{{\"{{\"}}");
-        // The following text may begin with a brace.
+        // The following text may begin with a brace, so a final brace is escaped too.
         Some(match escaped.strip_suffix('{') {
             Some(before) => format!("{before}{{{{\"{{\"}}}}"),
             None => escaped,
@@ -190,7 +190,7 @@ impl TemplateFormat for GoFormat {
     }
 }
 
-/// A source with the data for errors and text operations.
+/// A source, with data for error messages and text operations.
 #[derive(Debug)]
 pub(super) struct SourceText {
     pub(super) name: Arc<str>,
@@ -212,15 +212,15 @@ pub(super) struct GoTemplate {
     sources: Vec<SourceText>,
     definitions: Vec<TemplateDefinition>,
     by_name: HashMap<Arc<str>, usize, foldhash::fast::RandomState>,
-    /// See [`GoTemplate::has_effects`]; computed at the first use.
+    /// Result of [`GoTemplate::has_effects`], computed at the first use.
     effects: OnceLock<bool>,
     pub(super) missing: Missing,
     references: References,
 }
 
 impl GoTemplate {
-    /// Adds a definition. It replaces one with the same name from an earlier source, unless it is
-    /// empty.
+    /// Adds a definition. Unless it is empty, it replaces the definition with the same name from an
+    /// earlier source.
     fn add(&mut self, definition: TemplateDefinition) {
         match self.by_name.get(&definition.name) {
             Some(_) if definition.is_empty => {}
@@ -270,7 +270,7 @@ impl CompiledTemplate for GoTemplate {
         let Some(definition) = self.definition(entry) else {
             return Err(self.no_template(entry).into());
         };
-        // Most of the output is usually literal text of the template.
+        // Most of the output is usually literal text.
         let guess = self.source_of(definition).text.len();
         pass.out().reserve(guess);
         let dot = Value::Map(pass.variables().clone());

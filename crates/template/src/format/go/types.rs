@@ -1,8 +1,8 @@
-//! Types of Go values, as named in errors and by `%T`.
+//! Types of Go values, as they appear in error messages and in the output of `%T`.
 
 use std::fmt;
 
-/// Go type of a value, a parameter or an element.
+/// Go type of a value, parameter or element.
 ///
 /// # Examples
 ///
@@ -34,23 +34,23 @@ pub enum GoType {
     Complex128,
     /// `string`.
     String,
-    /// A slice of this type.
+    /// A slice with elements of this type.
     Slice(&'static GoType),
     /// A map from `string` to this type.
     Map(&'static GoType),
-    /// Any other type, by its full name: `func(string) string`, `time.Time`.
+    /// Any other type, with its full name: `func(string) string`, `time.Time`.
     Named(&'static str),
 }
 
 impl GoType {
-    /// Returns `[]interface {}`.
+    /// `[]interface {}`.
     pub const LIST: GoType = GoType::Slice(&GoType::Any);
-    /// Returns `[]string`.
+    /// `[]string`.
     pub const STRINGS: GoType = GoType::Slice(&GoType::String);
-    /// Returns `map[string]interface {}`.
+    /// `map[string]interface {}`.
     pub const MAP: GoType = GoType::Map(&GoType::Any);
 
-    /// Whether `nil` can be assigned to it.
+    /// Whether nil can be assigned to the type.
     #[must_use]
     pub fn can_be_nil(self) -> bool {
         match self {
@@ -60,7 +60,7 @@ impl GoType {
         }
     }
 
-    /// Whether it is an integer type.
+    /// Whether the type is an integer type.
     #[must_use]
     pub fn is_integer(self) -> bool {
         matches!(

@@ -1,9 +1,9 @@
 //! Values of Go's text/template.
 //!
-//! A [`GoValue`] is the argument and result type of functions: Go's `any`. The caller's variables
-//! stay core values inside (a clone copies a reference); values built by a template have Go's own
-//! types. Only error messages show whether a value was found through an interface, so the executor
-//! tracks that.
+//! A [`GoValue`] is the argument and result type of functions, like Go's `any`. Variables of the
+//! caller remain core values, which are cheap to clone. Values built by a template have Go's own
+//! types. The executor tracks whether a value came through an interface, because only error
+//! messages show it.
 
 use std::any::Any;
 use std::cmp::Ordering;
@@ -33,7 +33,7 @@ use super::types::GoType;
 pub enum GoStr {
     /// Valid UTF-8, shared with core values.
     Text(Arc<str>),
-    /// Arbitrary bytes.
+    /// Arbitrary bytes, which may be invalid UTF-8.
     Bytes(Arc<[u8]>),
 }
 
@@ -56,7 +56,7 @@ impl GoStr {
         }
     }
 
-    /// Returns the text as a core string; copies only bytes that are not known to be UTF-8.
+    /// Returns the text as a core string. Copies only bytes that are not known to be UTF-8.
     #[must_use]
     pub fn to_shared(&self) -> Arc<str> {
         match self {
@@ -121,28 +121,28 @@ impl fmt::Debug for GoStr {
 
 /// A Go value of a type with methods, such as `time.Time`.
 pub trait GoObject: fmt::Debug {
-    /// Returns its type: `time.Time`.
+    /// Returns the value's type, such as `time.Time`.
     fn go_type(&self) -> GoType;
 
-    /// Returns the result of its `String` method, which is also its printed form.
+    /// Returns the result of the value's `String` method, which is also its printed form.
     fn text(&self) -> String;
 
-    /// Calls a method or reads a field; `None` if there is none with this name.
+    /// Calls a method or reads a field. Returns `None` if there is neither with this name.
     fn member(&self, name: &str, arguments: &[GoValue]) -> Option<Result<GoValue, FunctionError>>;
 
-    /// Returns the underlying number if the type's kind is an integer (`time.Duration`).
+    /// Returns the underlying number, if the type's kind is an integer, as for `time.Duration`.
     fn integer(&self) -> Option<i64> {
         None
     }
 
-    /// Returns the value itself, for functions that know the concrete type.
+    /// Returns the value itself, for functions that know its concrete type.
     fn as_any(&self) -> &dyn Any;
 }
 
-/// An argument or result of a function.
+/// An argument or a result of a function.
 #[derive(Clone, Debug, Default)]
 pub enum GoValue {
-    /// `nil` in an interface; also the argument value of a missing key.
+    /// A nil interface. Functions also receive it for a missing key.
     #[default]
     Nil,
     /// `bool`.
@@ -153,13 +153,13 @@ pub enum GoValue {
     Int32(i32),
     /// `int64`.
     Int64(i64),
-    /// `uint8`, the type of a byte of a string.
+    /// `uint8`, which is the type of a string's bytes.
     Uint8(u8),
     /// `uint64`.
     Uint64(u64),
     /// `float64`.
     Float(f64),
-    /// `complex128`: real and imaginary part.
+    /// `complex128`, as its real and imaginary part.
     Complex(f64, f64),
     /// `string`.
     Str(GoStr),
@@ -173,7 +173,7 @@ pub enum GoValue {
     Object(Rc<dyn GoObject>),
 }
 
-/// A number of any size, for comparisons and conversions.
+/// A number of any type, for comparisons and conversions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum GoNumber {
     /// Signed integer.
@@ -185,7 +185,7 @@ pub enum GoNumber {
 }
 
 impl GoValue {
-    /// Returns its type; `None` for nil.
+    /// Returns the type of the value, or `None` for nil.
     #[must_use]
     pub fn go_type(&self) -> Option<GoType> {
         Some(match self {
@@ -206,14 +206,15 @@ impl GoValue {
         })
     }
 
-    /// Returns the type as `%T` prints it.
+    /// Returns the type name that `%T` prints.
     #[must_use]
     pub fn type_name(&self) -> String {
         self.go_type()
             .map_or_else(|| "<nil>".to_owned(), |go_type| go_type.to_string())
     }
 
-    /// Whether `if` treats it as true: it is not the zero value of its type.
+    /// Whether the value is true in a condition, which means that it is not the zero value of its
+    /// type.
     ///
     /// # Examples
     ///
@@ -247,7 +248,7 @@ impl GoValue {
         }
     }
 
-    /// Returns the number, if it is a real number.
+    /// Returns the value as a number, unless it is complex or not a number.
     #[must_use]
     pub fn number(&self) -> Option<GoNumber> {
         Some(match self {
@@ -261,7 +262,7 @@ impl GoValue {
         })
     }
 
-    /// Returns the bytes, if it is a string.
+    /// Returns the bytes of a string.
     #[must_use]
     pub fn as_bytes(&self) -> Option<&[u8]> {
         match self {
@@ -270,7 +271,7 @@ impl GoValue {
         }
     }
 
-    /// Returns the list, if it is one.
+    /// Returns the value as a list, if it is one.
     #[must_use]
     pub fn as_list(&self) -> Option<&GoList> {
         match self {
@@ -279,7 +280,7 @@ impl GoValue {
         }
     }
 
-    /// Returns the map, if it is one.
+    /// Returns the value as a map, if it is one.
     #[must_use]
     pub fn as_map(&self) -> Option<&GoMap> {
         match self {
@@ -298,7 +299,7 @@ impl GoValue {
         }
     }
 
-    /// Returns the zero value of a type; `nil` for types without another one.
+    /// Returns the zero value of a type, or `nil` if the type has no other zero value.
     ///
     /// # Examples
     ///
@@ -328,8 +329,8 @@ impl GoValue {
         }
     }
 
-    /// Converts the value to a core value: integers that do not fit become floats, objects become
-    /// text, and functions and `NaN`s become `null`, because JSON has neither.
+    /// Converts the value to a core value. Integers that do not fit become floats, and objects
+    /// become text. Functions and NaN become `null`, because JSON has neither.
     #[must_use]
     pub fn to_core(&self) -> Value {
         match self {
@@ -351,7 +352,7 @@ impl GoValue {
         }
     }
 
-    /// Calls a method or reads a member of an object.
+    /// Calls a method or reads a field of an object.
     #[must_use]
     pub fn member(
         &self,
@@ -404,18 +405,18 @@ impl From<Value> for GoValue {
     }
 }
 impl GoValue {
-    /// Returns an empty value, for access inside the replacement of a failed call.
+    /// Returns the empty value for access inside a fallback value.
     pub(super) fn nothing() -> GoValue {
         Value::Null.into_fallback().into()
     }
 
-    /// Whether it replaces the result of a failed call.
+    /// Whether the value replaces the result of a failed call.
     pub(super) fn is_fallback(&self) -> bool {
         let map = self.as_map().and_then(GoMap::as_core);
         map.is_some_and(quillet_core::Map::is_fallback)
     }
 
-    /// Returns the value that functions receive, see [`Value::meant`].
+    /// Returns the value that functions receive, see [`Value::represented_value`].
     pub(super) fn meant(self) -> GoValue {
         let map = self.as_map().and_then(GoMap::as_core);
         match map.and_then(quillet_core::Map::represented_value) {

@@ -1,5 +1,5 @@
 //! Syntax tree of a Handlebars source. Literal text is stored as ranges of the source. An `else if`
-//! chain is a list, so only real nesting makes the tree deep.
+//! chain is a list, so only nested tags make the tree deep.
 
 use std::sync::Arc;
 
@@ -7,13 +7,13 @@ use quillet_core::{Span, Value};
 
 use super::helper::Callee;
 
-/// The body between an opening tag and the tag that ends it.
+/// The body between an opening tag and the next tag of the same block.
 #[derive(Debug, Default)]
 pub(super) struct BlockBody {
     pub(super) nodes: Vec<Node>,
-    /// Declared names: `as |item index|`.
+    /// Number of declared names, as in `as |item index|`.
     pub(super) params: usize,
-    /// Whether it defines inline partials, which are in scope from its start.
+    /// Whether the body defines inline partials, which are in scope from its start.
     pub(super) inlines: bool,
 }
 
@@ -26,23 +26,23 @@ pub(super) enum Node {
     Block(Box<Block>),
     Partial(Box<Partial>),
     Inline(Box<InlinePartial>),
-    /// A comment; used only while white space is removed.
+    /// A comment. Only whitespace control uses it.
     Comment(TrimMarkers),
 }
 
-/// Literal text: a range of the source, which white space control shrinks.
+/// Literal text: a range of the source, which whitespace control shortens.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Text {
     pub(super) start: usize,
     pub(super) end: usize,
-    /// The original range.
+    /// The range before whitespace control.
     pub(super) original: (usize, usize),
-    /// Whether the last change on that side removed text.
+    /// Whether the last change on the left side removed text.
     pub(super) left_stripped: bool,
     pub(super) right_stripped: bool,
 }
 
-/// Whether a tag removes the white space before and after it (`~`).
+/// Whether a tag with `~` removes the white space before and after it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TrimMarkers {
     pub(super) open: bool,
@@ -57,16 +57,17 @@ pub(super) struct Print {
     pub(super) strip: TrimMarkers,
 }
 
-/// `{{#…}}…{{/…}}` with all its branches.
+/// A block `{{#…}}…{{/…}}` with all its branches.
 #[derive(Debug)]
 pub(super) struct Block {
-    /// The opening tag and every `else …` with a call; never empty.
+    /// The branches of the opening tag and of every `else …` with a call. Never empty.
     pub(super) arms: Vec<BranchArm>,
-    /// Rendered if no arm is: `{{else}}`, or the body of `{{^…}}`.
+    /// Body that is rendered if no branch is: `{{else}}`, or the body of `{{^…}}`.
     pub(super) otherwise: Option<BlockBody>,
-    /// Whether it was written `{{^…}}`: then `otherwise` is first in the source.
+    /// Whether the block is written as `{{^…}}`. In this case `otherwise` comes first in the
+    /// source.
     pub(super) inverted: bool,
-    /// Strip marks of `{{else}}`.
+    /// Trim markers of `{{else}}`.
     pub(super) else_strip: TrimMarkers,
     pub(super) close: TrimMarkers,
 }
@@ -74,30 +75,30 @@ pub(super) struct Block {
 #[derive(Debug)]
 pub(super) struct BranchArm {
     pub(super) call: CallExpr,
-    /// None in `{{^…}}` without an `{{else}}`.
+    /// `None` in a `{{^…}}` without an `{{else}}`.
     pub(super) body: Option<BlockBody>,
     pub(super) strip: TrimMarkers,
 }
 
-/// A name that is called or looked up, with its arguments.
+/// A name that is called or looked up, and its arguments.
 #[derive(Debug)]
 pub(super) struct CallExpr {
     pub(super) kind: CallKind,
     pub(super) path: Path,
     pub(super) positional: Vec<Expr>,
     pub(super) named: Vec<(Arc<str>, Expr)>,
-    /// Span of the tag or the parentheses.
+    /// Span of the tag, or of the parentheses.
     pub(super) span: Span,
 }
 
-/// Possible meaning of a name, as far as the source shows.
+/// Possible meanings of a name, as far as the source shows.
 #[derive(Debug)]
 pub(super) enum CallKind {
-    /// A variable: its path has several parts, or contains `this` or `../`.
+    /// A variable, whose path has several parts or contains `this` or `../`.
     Variable,
     /// A late-bound function or a variable.
     Ambiguous,
-    /// A late-bound function: it has arguments.
+    /// A late-bound function, because the name has arguments.
     Function,
     /// A helper of the format.
     Helper(Callee),
@@ -121,40 +122,40 @@ pub(super) struct Path {
 /// Start of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Root {
-    /// The context, or an outer one by number of levels (`../`).
+    /// The context at this number of levels outward (`../`).
     Context(usize),
-    /// `@name`, or the one this number of levels outside (`@../name`).
+    /// The data `@name` at this number of levels outward (`@../name`).
     Data(usize),
-    /// A block parameter: the number of blocks outside, and the index of the name.
+    /// A block parameter: the number of blocks outward, and the index of the name.
     Param(usize, usize),
 }
 
-/// `{{> name}}` and `{{#> name}}…{{/name}}`.
+/// A partial: `{{> name}}`, or `{{#> name}}…{{/name}}`.
 #[derive(Debug)]
 pub(super) struct Partial {
     pub(super) name: PartialName,
-    /// At most one context.
+    /// The context that is passed, if any.
     pub(super) context: Option<Expr>,
     pub(super) named: Vec<(Arc<str>, Expr)>,
-    /// The body of `@partial-block`, rendered instead if the partial does not exist.
+    /// The body for `@partial-block`, which is rendered itself if the partial does not exist.
     pub(super) body: Option<BlockBody>,
     pub(super) open: TrimMarkers,
     pub(super) close: TrimMarkers,
-    /// Indentation of the tag, added to each line of the partial.
+    /// Span of the tag's indentation, which is added to each line of the partial.
     pub(super) indent: Option<(usize, usize)>,
     pub(super) span: Span,
 }
 
 #[derive(Debug)]
 pub(super) enum PartialName {
-    /// A name, with the index of its source if it exists.
+    /// A constant name, with the index of its source if that exists.
     Fixed(Box<str>, Option<usize>),
     /// `@partial-block`.
     Block,
     Dynamic(Expr),
 }
 
-/// `{{#*inline "name"}}…{{/inline}}`.
+/// An inline partial: `{{#*inline "name"}}…{{/inline}}`.
 #[derive(Debug)]
 pub(super) struct InlinePartial {
     pub(super) name: Expr,

@@ -11,7 +11,7 @@ use crate::convert::{Argument, ConvertFindings, DEEPEST, LoopPosition, NodeKind,
 use crate::convert::{PathStart, TreeCall, TreeCondition, TreeNode, VariablePath};
 use crate::{CompileOptions, TemplateSource};
 
-/// Reads a source of this format. Features that other formats lack are rejected.
+/// Reads a source, and rejects features that other formats lack.
 pub(crate) fn read(
     format: &HandlebarsFormat,
     source: &TemplateSource<'_>,
@@ -33,7 +33,7 @@ struct Reader<'r, 's> {
     findings: &'r mut ConvertFindings<'s>,
     /// Contexts for name lookup, innermost last.
     contexts: Vec<VariablePath>,
-    /// Targets of the first block parameter of each block that declares some.
+    /// First block parameter of each block with parameters, as a path.
     params: Vec<VariablePath>,
     /// Number of enclosing loops.
     loops: usize,
@@ -63,7 +63,7 @@ impl Reader<'_, '_> {
                 Piece::Inline(inline) => {
                     self.refuse::<()>(span_of(&inline.name), "an inline partial");
                 }
-                // Marks exist only if message syntax is enabled.
+                // Without message syntax there is no marked text.
                 Piece::Marked(_) | Piece::Comment(_) => {}
             }
         }
@@ -83,7 +83,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// `{{role "system"}}`.
+    /// Reads `{{role "system"}}`.
     fn role(&mut self, call: &CallExpr) -> Option<NodeKind> {
         match call.positional.as_slice() {
             [Expr::Literal(Value::Str(role))] => Some(NodeKind::Role(role.to_string())),
@@ -156,7 +156,7 @@ impl Reader<'_, '_> {
         Some(TreeNode::new(kind?, call.span))
     }
 
-    /// Reads the else branch: the following arms, or the last one.
+    /// Reads the else branch, which consists of the following branches or of the final one.
     fn otherwise(&mut self, rest: &[BranchArm], block: &Block) -> Nodes {
         match rest.split_first() {
             Some((next, rest)) => self.arm(next, rest, block).into_iter().collect(),
@@ -175,7 +175,7 @@ impl Reader<'_, '_> {
         self.parts(condition, arm, rest, block, negated)
     }
 
-    /// Reads `{{#ifEquals x "a"}}`, with the text in either position.
+    /// Reads `{{#ifEquals x "a"}}`. Either argument can be the text.
     fn equality(
         &mut self,
         arm: &BranchArm,
@@ -246,7 +246,7 @@ impl Reader<'_, '_> {
         })
     }
 
-    /// Reads the body of an arm in another context.
+    /// Reads the body of a branch in another context.
     fn inside(&mut self, arm: &BranchArm, context: VariablePath) -> Nodes {
         let names = arm.body.as_ref().is_some_and(|body| body.params > 0);
         self.contexts.push(context.clone());
@@ -301,7 +301,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Reads a loop variable such as `@index`, of the innermost loop or an outer one.
+    /// Reads a loop variable such as `@index`, at this number of loops outward.
     fn known(&self, outside: usize, parts: &[Box<str>]) -> Option<VariablePath> {
         let [name] = parts else {
             return None;
@@ -326,12 +326,12 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Digits are an index, and lists have a length.
+/// Whether a name has a special meaning for lists: digits are an index, and `length` is a property.
 fn is_index(part: &str) -> bool {
     part == "length" || part.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// Returns the name that is called.
+/// Returns the called name.
 fn name(call: &CallExpr) -> Option<&str> {
     match (call.path.root, call.path.parts.as_slice()) {
         (Root::Context(0), [name]) => Some(name),

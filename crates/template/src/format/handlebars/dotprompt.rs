@@ -1,6 +1,5 @@
 //! The preset `dotprompt`: Handlebars as in `.prompt` files. A name without arguments is a function
-//! only if there is no variable with that name. Helpers write message structure, which data cannot
-//! forge.
+//! only if no variable has that name. The helpers write message structure, which data cannot forge.
 
 use quillet_core::Value;
 
@@ -9,13 +8,13 @@ use super::json::{self, JsonLayout};
 use super::{HandlebarsFormat, HandlebarsPreset};
 use crate::{StopReason, structure};
 
-/// Maximum indentation of `JSON.stringify`.
+/// Maximum indentation of JavaScript's `JSON.stringify`.
 const MOST_INDENT: i64 = 10;
 
 impl HandlebarsFormat {
     /// Creates the format `dotprompt` with the helpers `role`, `history`, `media`, `section`,
     /// `json`, `ifEquals` and `unlessEquals` of the dotprompt specification. Outside loops, `@name`
-    /// reads the variable `@name`; pass `@state` and `@auth` this way.
+    /// reads the variable named `@name`. Use such variables to pass `@state` and `@auth`.
     #[must_use]
     pub fn dotprompt() -> Self {
         HandlebarsFormat {
@@ -42,7 +41,7 @@ impl HandlebarsFormat {
     }
 }
 
-/// `{{media url=… contentType=…}}`.
+/// Implements `{{media url=… contentType=…}}`.
 fn media(call: &mut HelperCall<'_>) -> Result<HelperResult, StopReason> {
     let Some(url) = call.named("url") else {
         return Err(call.fail("missing url=…, the address of the media"));
@@ -72,7 +71,7 @@ fn branch(call: &mut HelperCall<'_>, wanted: bool) -> Result<HelperResult, StopR
     Ok(HelperResult::Written)
 }
 
-/// JavaScript's `===`, except that lists and objects with equal content are equal.
+/// Compares like JavaScript's `===`, except that lists and objects with equal content are equal.
 fn equal(one: Option<&Value>, other: Option<&Value>) -> bool {
     match (one, other) {
         (Some(Value::Int(int)), Some(Value::Float(float)))

@@ -7,10 +7,10 @@ use crate::editor::{
     CompletionItem, CompletionList, CompletionSpot, ExternalNames, MOST_FAULTS, TokenScan,
 };
 
-/// Helpers that are keywords.
+/// Helpers that are shown as keywords.
 const BLOCKS: &[&str] = &["if", "unless", "each", "with"];
 
-/// Returns the tokens of a text; after an error, those from the next tag on.
+/// Returns the tokens of a text. After an error, scanning continues at the next tag.
 pub(super) fn scan(text: &str, is_helper: &dyn Fn(&str) -> bool) -> TokenScan {
     let mut reader = Reader {
         lexer: Lexer::new(text),
@@ -32,7 +32,7 @@ struct Reader<'s, 'h> {
     lexer: Lexer<'s>,
     is_helper: &'h dyn Fn(&str) -> bool,
     scan: TokenScan,
-    /// Token kinds of the names of open blocks.
+    /// Token kinds of the names of the open blocks.
     blocks: Vec<TokenKind>,
     /// Tokens of the current tag.
     inside: Vec<Token>,
@@ -40,7 +40,7 @@ struct Reader<'s, 'h> {
 }
 
 impl<'s> Reader<'s, '_> {
-    /// Reads a tag; returns whether reading can continue after it.
+    /// Reads a tag. Returns whether reading can continue after it.
     fn tag(&mut self) -> bool {
         let start = self.lexer.at;
         self.scan.open = None;
@@ -69,7 +69,7 @@ impl<'s> Reader<'s, '_> {
         start + opening.trim_end().len()
     }
 
-    /// `{{else}}` or `{{^}}`.
+    /// Adds the tokens of `{{else}}` or `{{^}}`.
     fn otherwise(&mut self, start: usize, end: usize) {
         let tag = self.lexer.text.get(start..end).unwrap_or_default();
         let Some(word) = tag.find("else") else {
@@ -82,7 +82,7 @@ impl<'s> Reader<'s, '_> {
         self.scan.end(end - closing.trim_start().len(), end);
     }
 
-    /// Reads the tokens of a tag after its opening, and its end.
+    /// Reads the tokens of a tag after its opening, up to its end.
     fn rest(&mut self, opening: TagOpening) -> bool {
         self.inside.clear();
         loop {
@@ -117,15 +117,15 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// Whether the text ends in a name that begins here and is incomplete, since a name needs a
-    /// following character.
+    /// Whether the text ends in a name that starts here. The lexer needs the character after a
+    /// name, so it rejects this name.
     fn is_unfinished(&self, start: usize) -> bool {
         let rest = self.lexer.text.as_bytes().get(start..).unwrap_or_default();
         let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
         !rest.is_empty() && rest.iter().all(is_part)
     }
 
-    /// Continues after the end of a tag that is invalid at a byte, or at the next tag.
+    /// Continues at the end of an invalid tag, or at the next tag.
     fn recover(&mut self, fault: usize) -> bool {
         let bytes = self.lexer.text.as_bytes();
         let pair = |at: &usize| bytes.get(at + 1) == bytes.get(*at);
@@ -144,7 +144,7 @@ impl<'s> Reader<'s, '_> {
         true
     }
 
-    /// Reads the text of a raw block, and its end.
+    /// Reads the text and the end tag of a raw block.
     fn raw(&mut self) -> bool {
         let kind = self.blocks.pop().unwrap_or(TokenKind::Function);
         let Some(raw) = self.lexer.raw() else {
@@ -168,7 +168,7 @@ impl<'s> Reader<'s, '_> {
             self.path(&tokens[..head], Some(kind));
             at = head;
         }
-        // A text or a number is a name here.
+        // A text or a number can be a name here.
         if let Some(literal) = tokens.first().filter(|token| is_literal(token.kind)) {
             let parts = std::slice::from_ref(literal);
             let kind = self.head(opening, parts, has_arguments(&tokens, 1));
@@ -206,7 +206,7 @@ impl<'s> Reader<'s, '_> {
         self.inside = tokens;
     }
 
-    /// Returns the token kind of a tag's first name.
+    /// Returns the token kind of the first name in a tag.
     fn head(&mut self, opening: TagOpening, parts: &[Token], has_arguments: bool) -> TokenKind {
         let name = match parts {
             [one] => self.lexer.slice(*one),
@@ -242,7 +242,8 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// Adds the parts of a path: the variable, and its accesses. A function has one color.
+    /// Adds the tokens of a path: one for the variable and one for each access. A function is a
+    /// single token.
     fn path(&mut self, parts: &[Token], kind: Option<TokenKind>) {
         let (Some(first), Some(last)) = (parts.first(), parts.last()) else {
             return;
@@ -250,7 +251,7 @@ impl<'s> Reader<'s, '_> {
         if let Some(kind) = kind.filter(|kind| *kind != TokenKind::Variable) {
             return self.scan.add(first.start, last.end, kind);
         }
-        // `..`, `this` and `@root` only lead to the variable.
+        // `..`, `this` and `@root` only precede the variable.
         let mut is_way = true;
         let mut parts = parts.iter().peekable();
         while let Some(part) = parts.next() {
@@ -258,7 +259,7 @@ impl<'s> Reader<'s, '_> {
                 self.scan.add(part.start, part.end, TokenKind::Operator);
                 continue;
             }
-            // `@` and its name are one token.
+            // `@` and the name after it are one token.
             let end = match parts.peek() {
                 Some(name) if part.kind == Kind::Data => name.end,
                 _ => part.end,
@@ -298,13 +299,13 @@ fn is_literal(kind: Kind) -> bool {
     )
 }
 
-/// Whether the name of a tag, which has this number of tokens, is followed by another token.
+/// Whether a tag has tokens after its name, which consists of this number of tokens.
 fn has_arguments(tokens: &[Token], name: usize) -> bool {
     let next = tokens.get(name);
     next.is_some_and(|token| token.kind != Kind::OpenParams)
 }
 
-/// Returns the number of tokens of the path at an index.
+/// Returns the number of tokens in the path at an index.
 fn path(tokens: &[Token], at: usize) -> usize {
     let mut length = 0;
     let mut is_part = true;
@@ -320,7 +321,7 @@ fn path(tokens: &[Token], at: usize) -> usize {
     length
 }
 
-/// Returns the completion items at a byte; `own` are the format's own helpers.
+/// Returns the completion items at a byte offset. `own` are the format's own helpers.
 pub(super) fn completions(
     text: &str,
     at: usize,

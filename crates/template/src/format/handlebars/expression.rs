@@ -1,4 +1,4 @@
-//! Parser for the expressions inside a tag: names, literals, arguments, calls in parentheses.
+//! Parser of the expressions in a tag: names, literals, arguments, and calls in parentheses.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::format::javascript;
 use crate::format::problem::ParseProblem;
 
 impl<'s> Parser<'s, '_> {
-    /// Returns the error that another token is here than the expected one.
+    /// Returns the error for an unexpected token.
     pub(super) fn unexpected(&self, expected: &str) -> ParseProblem {
         let found = self.lexer.slice(self.token);
         let message = match self.token.kind {
@@ -63,7 +63,8 @@ impl<'s> Parser<'s, '_> {
         })
     }
 
-    /// Parses `a.b`, `../a/b`, `this.[any name]`; after `@` if `data`.
+    /// Parses a path such as `a.b`, `../a/b` or `this.[any name]`. With `data`, the path follows an
+    /// `@`.
     fn path(&mut self, data: bool) -> Result<TagHead<'s>, ParseProblem> {
         let first = self.token;
         let start = first.start - usize::from(data);
@@ -121,7 +122,7 @@ impl<'s> Parser<'s, '_> {
         }
     }
 
-    /// Finds a block parameter by name, innermost first.
+    /// Finds a block parameter by its name, starting at the innermost block.
     fn param(&self, name: &str) -> Option<Root> {
         let blocks = self.params.iter().rev().enumerate();
         let find = |(block, names): (usize, &Vec<Box<str>>)| {
@@ -131,7 +132,7 @@ impl<'s> Parser<'s, '_> {
         blocks.into_iter().find_map(find)
     }
 
-    /// Parses all operands up to the end of the tag, the parentheses, or `as |`.
+    /// Parses all operands up to the end of the tag or of the parentheses, or up to `as |`.
     pub(super) fn arguments(&mut self) -> Result<ArgumentExprs, ParseProblem> {
         let mut arguments = ArgumentExprs::default();
         loop {
@@ -170,7 +171,7 @@ impl<'s> Parser<'s, '_> {
         )
     }
 
-    /// Consumes `name=`, if it is next.
+    /// Consumes `name=`, if it follows.
     fn hash_name(&mut self) -> Option<Arc<str>> {
         let name = self.id()?;
         let rest = self.lexer.text.get(self.token.end..)?;
@@ -216,7 +217,8 @@ impl<'s> Parser<'s, '_> {
         Ok(Expr::Call(Box::new(call)))
     }
 
-    /// Combines a name and its arguments, by the rules of handlebars.js for what is a helper.
+    /// Combines a name and its arguments. The rules of handlebars.js decide whether the name is a
+    /// helper.
     pub(super) fn call(
         &self,
         head: TagHead<'s>,
@@ -229,7 +231,7 @@ impl<'s> Parser<'s, '_> {
             HeadValue::Path(path) => path,
             HeadValue::Literal(_) => Path {
                 root: Root::Context(0),
-                // An empty name is the context itself (sic).
+                // As in handlebars.js, an empty name is the context itself.
                 parts: if head.original.is_empty() {
                     Vec::new()
                 } else {
@@ -267,14 +269,14 @@ impl<'s> Parser<'s, '_> {
 /// The parts of a path during parsing.
 #[derive(Default)]
 struct PathParts {
-    /// Whether the first part is a data name, which keeps its `@`.
+    /// Whether the first part is the name of data, which keeps its `@`.
     data: bool,
     depth: usize,
     parts: Vec<Box<str>>,
 }
 
 impl PathParts {
-    /// Adds a part. Returns `false` for `..`, `.` and `this` after a name.
+    /// Adds a part. Returns `false` if `..`, `.` or `this` follows a name.
     fn add(&mut self, name: &str, bracketed: bool) -> bool {
         if bracketed || !matches!(name, ".." | "." | "this") {
             let part = if self.data && self.parts.is_empty() {
@@ -290,7 +292,7 @@ impl PathParts {
     }
 }
 
-/// Adds text; a path with one name is not copied.
+/// Appends text. The text of a path with a single name is not copied.
 fn extend<'s>(original: &mut Cow<'s, str>, more: Cow<'s, str>) {
     if original.is_empty() {
         *original = more
@@ -299,8 +301,8 @@ fn extend<'s>(original: &mut Cow<'s, str>, more: Cow<'s, str>) {
     }
 }
 
-/// Whether handlebars.js treats a path as explicit about its start: it begins with a dot, or any of
-/// its words ends in `this`.
+/// Whether handlebars.js treats a path as scoped: it begins with a dot, or one of its words ends in
+/// `this`.
 fn is_scoped(original: &str) -> bool {
     let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     let ends = |(at, this): (usize, &str)| {
@@ -321,14 +323,14 @@ fn literal_value(token: Token, slice: &str, text: &str) -> Expr {
     })
 }
 
-/// Returns the value of digits.
+/// Parses digits to a number.
 fn number(text: &str) -> Value {
     let integer = text.parse().map(Value::Int).ok();
     let float = || text.parse().map(Value::Float).unwrap_or_default();
     integer.unwrap_or_else(float)
 }
 
-/// Returns a number used as a name.
+/// Returns the text of a number that is used as a name.
 fn number_text(value: &Value) -> String {
     let mut out = Vec::new();
     match value {

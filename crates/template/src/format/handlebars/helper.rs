@@ -1,4 +1,4 @@
-//! Helpers: functions of the format, written in Rust. Presets consist of them, and a program can
+//! Helpers: functions of the format, written in Rust. Presets consist of helpers, and a host can
 //! add its own.
 
 use std::borrow::Cow;
@@ -14,11 +14,12 @@ use crate::{ErrorKind, RenderError, StopReason, structure};
 /// The result of a helper.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HelperResult {
-    /// A value. If printed it is escaped like any value of the format; it can also be an argument.
+    /// A value, which is valid in output and as an argument. In output it is escaped like other
+    /// values.
     Value(Value),
     /// Text that is never escaped.
     Safe(String),
-    /// No result: the helper has written its output.
+    /// No value: the helper has already written its output.
     Written,
 }
 
@@ -52,14 +53,14 @@ pub(super) struct Helper {
     pub(super) effect: Effect,
 }
 
-/// Effect of a helper besides its result. It matters if a call is skipped because it depends on a
-/// pending one.
+/// Effect of a helper in addition to its result. The engine uses it if a call is skipped because it
+/// depends on a pending call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     None,
-    /// It sets the variable named by its first argument or by `name`.
+    /// The helper sets the variable named by its first argument or by `name`.
     Sets,
-    /// It may set any variable.
+    /// The helper may set any variable.
     Unknown,
 }
 
@@ -83,7 +84,7 @@ impl fmt::Debug for Helper {
     }
 }
 
-/// Compile-time target of a name that is called.
+/// Helper that a name refers to at compile time.
 #[derive(Clone, Debug)]
 pub(super) enum Callee {
     If,
@@ -110,19 +111,19 @@ impl Callee {
     }
 }
 
-/// Returns the names of the helpers of handlebars.js.
+/// Names of the helpers of handlebars.js.
 pub(super) const BUILTIN: [&str; 6] = ["each", "if", "log", "lookup", "unless", "with"];
 
 /// The branches of a block.
 #[derive(Clone, Copy)]
 pub(super) struct Branches<'c> {
     pub(super) body: Option<&'c BlockBody>,
-    /// The following `else if` chain, and its final branch.
+    /// The following branches of the `else if` chain, without the final one.
     pub(super) rest: &'c [BranchArm],
     pub(super) otherwise: Option<&'c BlockBody>,
 }
 
-/// Functions of the evaluation that helpers can use.
+/// Functions of the evaluation, as helpers need them.
 pub(super) trait Host {
     fn write(&mut self, text: &str) -> Result<(), StopReason>;
     fn steps(&mut self, count: usize) -> Result<(), StopReason>;
@@ -145,7 +146,7 @@ pub(super) trait Host {
     fn variable(&self, name: &str) -> Option<Value>;
 }
 
-/// One call of a helper: its arguments, its block, and its output.
+/// A call of a helper: its arguments, its block and its output.
 #[expect(missing_debug_implementations, reason = "it borrows the evaluation")]
 pub struct HelperCall<'c> {
     pub(super) host: &'c mut (dyn Host + 'c),
@@ -157,7 +158,7 @@ pub struct HelperCall<'c> {
 }
 
 impl<'c> HelperCall<'c> {
-    /// Returns the name under which the template calls it.
+    /// Returns the name by which the template calls the helper.
     #[must_use]
     pub fn name(&self) -> &str {
         self.name
@@ -169,21 +170,21 @@ impl<'c> HelperCall<'c> {
         self.positional.len()
     }
 
-    /// Returns a positional argument, counted from 0. Returns `None` if it is absent, or is a
-    /// variable that does not exist (JavaScript's `undefined`).
+    /// Returns a positional argument, counted from 0. Returns `None` if the argument is absent or a
+    /// missing variable (JavaScript's `undefined`).
     #[must_use]
     pub fn argument(&self, index: usize) -> Option<&'c Value> {
         self.positional.get(index).and_then(ScopedValue::get)
     }
 
-    /// Returns a named argument. `None` as in [`HelperCall::argument`].
+    /// Returns a named argument, or `None` as [`HelperCall::argument`] does.
     #[must_use]
     pub fn named(&self, name: &str) -> Option<&'c Value> {
         let (_, value) = self.named.iter().find(|(known, _)| **known == *name)?;
         value.get()
     }
 
-    /// Yields all named arguments that have a value.
+    /// Returns all named arguments that have a value.
     #[must_use]
     pub fn all_named(&self) -> Map {
         let given = |(name, value): &(Arc<str>, ScopedValue<'_>)| {
@@ -192,55 +193,56 @@ impl<'c> HelperCall<'c> {
         self.named.iter().filter_map(given).collect()
     }
 
-    /// Returns the context of the call: `this`.
+    /// Returns the context of the call, which is `this` in the template.
     #[must_use]
     pub fn this(&self) -> Option<&'c Value> {
         self.scope.context.value
     }
 
-    /// Whether it is called as a block.
+    /// Whether the template calls the helper as a block.
     #[must_use]
     pub fn is_block(&self) -> bool {
         self.branches.is_some()
     }
 
-    /// Returns the text of an argument; empty if it is missing or null.
+    /// Returns the text of an argument. A missing argument or null gives an empty text.
     ///
     /// # Errors
-    /// Returns an error at the limits on steps and memory.
+    /// Returns an error if the step or memory limit is exceeded.
     pub fn text(&mut self, index: usize) -> Result<Cow<'c, str>, StopReason> {
         let value = self.argument(index);
         value.map_or(Ok(Cow::Borrowed("")), |value| self.text_of(value))
     }
 
-    /// Returns the printed text of a value.
+    /// Returns the text that a value prints as.
     ///
     /// # Errors
-    /// Returns an error at the limits on steps and memory.
+    /// Returns an error if the step or memory limit is exceeded.
     pub fn text_of<'v>(&mut self, value: &'v Value) -> Result<Cow<'v, str>, StopReason> {
         self.host.text(value)
     }
 
-    /// Writes text unescaped.
+    /// Writes a text without escaping it.
     ///
     /// # Errors
-    /// Returns an error at the limit on output.
+    /// Returns an error if the output limit is exceeded.
     pub fn write(&mut self, text: &str) -> Result<(), StopReason> {
         self.host.write(text)
     }
 
-    /// Renders the body of the block in the outer context. Without a block it writes nothing.
+    /// Renders the body of the block in the outer context. Writes nothing if there is no block.
     ///
     /// # Errors
-    /// Returns any error that ends the render there.
+    /// Returns any error that ends the render in the body.
     pub fn body(&mut self) -> Result<(), StopReason> {
         self.body_with(self.this(), &[])
     }
 
-    /// Renders the body in another context, with data under these names: `@index` for `index`.
+    /// Renders the body in another context. `data` has values such as `index`, which the body reads
+    /// as `@index`.
     ///
     /// # Errors
-    /// Returns any error that ends the render there.
+    /// Returns any error that ends the render in the body.
     pub fn body_with(
         &mut self,
         context: Option<&Value>,
@@ -252,17 +254,18 @@ impl<'c> HelperCall<'c> {
         }
     }
 
-    /// Renders the body of the block to a text, which is valid only if no call in it is pending;
-    /// the render tracks that. Messages in it become plain text.
+    /// Renders the body of the block to a text. The text is invalid if a call in it is pending; the
+    /// render tracks this. Messages in the body become plain text.
     ///
     /// # Errors
-    /// Returns any error that ends the render there.
+    /// Returns any error that ends the render in the body.
     pub fn body_text(&mut self) -> Result<String, StopReason> {
         let text = self.marked_body()?;
         Ok(structure::unmarked(&text).unwrap_or(text))
     }
 
-    /// Same, but keeps the marks of messages, for a helper that writes the text unchanged.
+    /// Like [`HelperCall::body_text`], but keeps the marks of messages, for a helper that writes
+    /// the text unchanged.
     pub(crate) fn marked_body(&mut self) -> Result<String, StopReason> {
         match self.branches {
             Some(branches) => self.host.body_text(&branches, self.scope),
@@ -270,10 +273,10 @@ impl<'c> HelperCall<'c> {
         }
     }
 
-    /// Renders the `{{else}}` branch.
+    /// Renders the `{{else}}` branch of the block.
     ///
     /// # Errors
-    /// Returns any error that ends the render there.
+    /// Returns any error that ends the render in the branch.
     pub fn otherwise(&mut self) -> Result<(), StopReason> {
         match self.branches {
             Some(branches) => self.host.otherwise(&branches, self.scope),
@@ -281,37 +284,37 @@ impl<'c> HelperCall<'c> {
         }
     }
 
-    /// Sets a variable for the rest of this evaluation.
+    /// Sets a variable for the rest of the evaluation.
     ///
     /// # Errors
-    /// Returns an error at the limit on memory.
+    /// Returns an error if the memory limit is exceeded.
     pub fn assign(&mut self, name: &str, value: Value) -> Result<(), StopReason> {
         self.host.assign(name, value)
     }
 
-    /// Returns a variable of the render by its name.
+    /// Returns a variable by its name.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<Value> {
         self.host.variable(name)
     }
 
-    /// Charges steps before they are done: one per visited item.
+    /// Charges steps in advance, one for each item to visit.
     ///
     /// # Errors
-    /// Returns an error at the limit on steps or on time.
+    /// Returns an error if the step or time limit is exceeded.
     pub fn steps(&mut self, count: usize) -> Result<(), StopReason> {
         self.host.steps(count)
     }
 
-    /// Charges bytes before a text or a list of that size is built.
+    /// Charges the bytes of a text or list before it is built.
     ///
     /// # Errors
-    /// Returns an error at the limit on memory.
+    /// Returns an error if the memory limit is exceeded.
     pub fn charge(&mut self, bytes: usize) -> Result<(), StopReason> {
         self.host.charge(bytes)
     }
 
-    /// Creates an error of this helper with this reason.
+    /// Creates an error of this helper with a reason.
     #[must_use]
     pub fn fail(&self, reason: impl fmt::Display) -> StopReason {
         let reason = format!("{}: {reason}", self.name);

@@ -1,5 +1,5 @@
-//! Preparation of variables that are not used unchanged: trusted ones get the marks of their
-//! message structure; for Semantic Kernel's text the others are encoded.
+//! Prepares variables that templates do not use unchanged. Trusted variables get marks for their
+//! message structure. For Semantic Kernel's output, all other variables are encoded.
 
 use quillet_core::{Map, Value, ValueList};
 
@@ -11,7 +11,7 @@ use crate::{Pass, StopReason};
 /// Approximate size of one item in bytes.
 const ITEM_BYTES: usize = 64;
 
-/// Returns the root of the variables as the template sees it.
+/// Returns the variables as one object, in the form that the template sees.
 pub(super) fn prepared(
     compiled: &HandlebarsTemplate,
     pass: &mut Pass<'_>,
@@ -33,12 +33,12 @@ pub(super) fn prepared(
     Ok(Value::Map(Map::new(table)))
 }
 
-/// Returns a value with HTML-encoded texts.
+/// Returns a value whose texts are HTML-encoded.
 pub(super) fn encoded(value: &Value, pass: &mut Pass<'_>) -> Result<Value, StopReason> {
     pass.step()?;
     match value {
         Value::Str(text) => {
-            // The longest reference has six bytes.
+            // A reference has at most six bytes.
             pass.charge(text.len().saturating_mul(6))?;
             Ok(encoded_text(text).into())
         }

@@ -1,4 +1,4 @@
-//! JSON output of the presets' helpers: compact or indented, with or without a blank after
+//! JSON output of the presets' helpers. It is compact or indented, with or without blanks after
 //! separators.
 
 use std::fmt::Write;
@@ -12,16 +12,16 @@ use crate::format::javascript;
 /// Layout of JSON.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct JsonLayout {
-    /// Separator of items on one line.
+    /// Separator between the items on a line.
     pub(super) item: &'static str,
-    /// Separator of a key and its value.
+    /// Separator between a key and its value.
     pub(super) colon: &'static str,
-    /// Blanks per level; `None` writes one line.
+    /// Number of blanks per level. `None` writes everything on one line.
     pub(super) indent: Option<usize>,
 }
 
 impl JsonLayout {
-    /// `JSON.stringify(value, null, indent)`.
+    /// Layout of JavaScript's `JSON.stringify(value, null, indent)`.
     pub(super) fn javascript(indent: usize) -> Self {
         JsonLayout {
             item: ",",
@@ -30,7 +30,7 @@ impl JsonLayout {
         }
     }
 
-    /// `json.dumps(value, ensure_ascii=False)`.
+    /// Layout of Python's `json.dumps(value, ensure_ascii=False)`.
     pub(super) const PYTHON: JsonLayout = JsonLayout {
         item: ", ",
         colon: ": ",
@@ -58,7 +58,7 @@ struct JsonWriter<'w, 'c> {
     call: &'w mut HelperCall<'c>,
     layout: JsonLayout,
     out: String,
-    /// Bytes of the text that have been charged.
+    /// Number of bytes of the text that have been charged.
     charged: usize,
 }
 
@@ -83,7 +83,7 @@ impl JsonWriter<'_, '_> {
                 self.call.charge(text.len())?;
                 self.out.push_str(&json::to_string(value));
             }
-            // JSON has no NaN and infinities; they become null.
+            // JSON has neither NaN nor infinities, so they become null.
             scalar => self.out.push_str(&json::to_string(scalar)),
         }
         Ok(())
@@ -120,7 +120,7 @@ impl JsonWriter<'_, '_> {
         self.line(level);
     }
 
-    /// Begins a line, if the layout has lines.
+    /// Begins a new line, if the layout has several.
     fn line(&mut self, level: usize) {
         if let Some(indent) = self.layout.indent {
             // Writing to memory cannot fail.
@@ -128,7 +128,7 @@ impl JsonWriter<'_, '_> {
         }
     }
 
-    /// Charges a step, and the bytes written since the last one.
+    /// Charges a step and the bytes written since the previous one.
     fn count(&mut self) -> Result<(), StopReason> {
         self.call.steps(1)?;
         let more = self.out.len() - self.charged;

@@ -1,5 +1,5 @@
-//! Lexer by the grammar of handlebars.js: literal text with its escapes, starts of tags, and the
-//! tokens inside them.
+//! Lexer by the grammar of handlebars.js. It reads literal text with its escapes, starts of tags,
+//! and the tokens inside them.
 
 use std::borrow::Cow;
 
@@ -24,7 +24,7 @@ pub(super) enum TagOpening {
     Inverse,
     /// `{{else x`.
     ElseCall,
-    /// `{{else}}`, `{{^}}`: the entire tag.
+    /// `{{else}}` or `{{^}}`, the entire tag.
     Else { close: bool },
     /// `{{/`.
     End,
@@ -34,7 +34,7 @@ pub(super) enum TagOpening {
     PartialBlock,
     /// `{{{{`.
     Raw,
-    /// `{{!`: the entire tag.
+    /// `{{!…}}`, the entire tag.
     Comment { close: bool },
 }
 
@@ -84,11 +84,11 @@ pub(super) struct Token {
     pub(super) end: usize,
 }
 
-/// The literal text up to a tag: one or two segments, and the next offset.
+/// Literal text up to a tag, in one or two segments.
 #[derive(Debug)]
 pub(super) struct TextContent {
     pub(super) pieces: [(usize, usize); 2],
-    /// Whether a tag follows; otherwise more literal text, or nothing.
+    /// Whether a tag follows. If not, more literal text or the end follows.
     pub(super) tag: bool,
 }
 
@@ -112,7 +112,7 @@ impl<'s> Lexer<'s> {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    /// Skips this text if it is next.
+    /// Consumes this text, if it is next.
     fn take(&mut self, what: &str) -> bool {
         let there = self.rest().starts_with(what);
         if there {
@@ -131,8 +131,8 @@ impl<'s> Lexer<'s> {
         self.braces.find(text).map(|at| from + at)
     }
 
-    /// Reads literal text up to the next tag. `\{{` prints two braces and extends the text up to
-    /// the next tag; `\\{{` is a backslash before a tag.
+    /// Reads literal text up to the next tag. `\{{` prints two braces, and the text continues after
+    /// it. `\\{{` is a backslash before a tag.
     pub(super) fn content(&mut self) -> TextContent {
         let start = self.at;
         let none = (start, start);
@@ -163,14 +163,14 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// Counts the backslashes at the end of the range, at most two.
+    /// Counts the backslashes at the end of a range, up to two.
     fn backslashes(&self, start: usize, end: usize) -> usize {
         let text = self.text.get(start..end).unwrap_or_default();
         usize::from(text.ends_with('\\')) + usize::from(text.ends_with(r"\\"))
     }
 
-    /// Reads the start of the tag here, and whether it has a `~`. Returns `None` for an unclosed
-    /// comment.
+    /// Reads the start of a tag. Returns its kind, and whether it has a `~`. Returns `None` for an
+    /// unclosed comment.
     pub(super) fn opening(&mut self) -> Option<(TagOpening, bool)> {
         let start = self.at;
         if self.take("{{{{") {
@@ -204,7 +204,7 @@ impl<'s> Lexer<'s> {
         opening
     }
 
-    /// Reads `else`, closed or with a call; consumes nothing if it is something else.
+    /// Reads `else`, closed or with a call. Consumes nothing if another word follows.
     fn otherwise(&mut self) -> Option<TagOpening> {
         let start = self.at;
         self.skip_spaces();
@@ -246,7 +246,8 @@ impl<'s> Lexer<'s> {
         })
     }
 
-    /// Returns the end `--}}`; the dashes of `{{!--}}` are both start and end.
+    /// Finds the end `--}}` of a long comment. In `{{!--}}` the same dashes are its start and its
+    /// end.
     fn long_comment_end(&self) -> Option<usize> {
         let from = self.at + 1;
         let text = self.text.as_bytes().get(from..)?;
@@ -300,7 +301,7 @@ impl<'s> Lexer<'s> {
         kind
     }
 
-    /// Reads a quoted text. A backslash escapes only the quote.
+    /// Reads a quoted text, in which a backslash escapes only the quote.
     fn quoted(&self, quote: u8) -> (Kind, usize) {
         let rest = self.rest().as_bytes();
         let closes = |at: &usize| rest.get(at - 1) != Some(&b'\\');
@@ -311,7 +312,7 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// If every later quote is escaped, the last one ends the text anyway.
+    /// Returns the last quote, which ends the text if all later quotes are escaped.
     fn last_quote(&self, quote: u8) -> Option<usize> {
         let rest = self.rest().as_bytes();
         memchr::memrchr(quote, rest).filter(|at| *at > 0)
@@ -327,7 +328,7 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// Reads a name, a number, or a keyword for a value.
+    /// Reads a name, a number, or a keyword such as `true`.
     fn word(&self) -> (Kind, usize) {
         let rest = self.rest();
         let length = rest.find(|c| !in_name(c)).unwrap_or(rest.len());
@@ -359,7 +360,7 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// `as |`.
+    /// Reads `as |`.
     fn params(&self, length: usize) -> Option<(Kind, usize)> {
         let after = self.rest().get(length..)?;
         let bar = after.trim_start_matches(is_space);
@@ -368,7 +369,7 @@ impl<'s> Lexer<'s> {
         there.then_some((Kind::OpenParams, length + spaces + 1))
     }
 
-    /// Returns the length of a number, if a value may end after it.
+    /// Returns the length of a number, if a character that ends a value follows.
     fn number(&self) -> Option<usize> {
         let rest = self.rest().as_bytes();
         let digits = |from: usize| {
@@ -393,13 +394,13 @@ impl<'s> Lexer<'s> {
         (Kind::Invalid, length)
     }
 
-    /// Whether a name may end before the next character.
+    /// Whether the next character ends a name.
     fn ends_name(&self, at: usize) -> bool {
         let next = self.text.get(at..).and_then(|rest| rest.chars().next());
         next.is_some_and(|c| "=~}/.)|".contains(c) || is_space(c))
     }
 
-    /// Whether a number, `true` or `null` may end before the next character.
+    /// Whether the next character ends a number or a keyword such as `true`.
     fn ends_literal(&self, at: usize) -> bool {
         let next = self.text.get(at..).and_then(|rest| rest.chars().next());
         next.is_some_and(|c| "~})".contains(c) || is_space(c))
@@ -410,7 +411,7 @@ impl<'s> Lexer<'s> {
         self.text.get(token.start..token.end).unwrap_or_default()
     }
 
-    /// Returns the text inside the quotes.
+    /// Returns the text between the quotes.
     pub(super) fn quoted_text(&self, token: Token) -> Cow<'s, str> {
         let inner = inside(self.slice(token));
         let quote = self.slice(token).get(..1).unwrap_or("\"");
@@ -421,7 +422,7 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// Returns the name inside the brackets.
+    /// Returns the name between the brackets.
     pub(super) fn bracketed_name(&self, token: Token) -> Cow<'s, str> {
         let inner = inside(self.slice(token));
         if !inner.contains('\\') {
@@ -437,7 +438,7 @@ impl<'s> Lexer<'s> {
     }
 
     /// Returns the parts of a raw block up to its end tag, the name in that tag, and its offset.
-    /// Returns `None` without an end tag.
+    /// Returns `None` if there is no end tag.
     pub(super) fn raw(&mut self) -> Option<RawBlock<'s>> {
         let mut pieces = Vec::new();
         let mut depth = 0;
@@ -454,7 +455,7 @@ impl<'s> Lexer<'s> {
                 continue;
             }
             let Some(name) = self.raw_end() else {
-                // Not an end tag: literal up to the next four braces.
+                // This is not an end tag, so the text up to the next four braces is literal.
                 let next = memmem::find(self.rest().as_bytes(), b"{{{{")? + self.at;
                 pieces.push((open, next));
                 self.at = next;
@@ -472,7 +473,7 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// `/name}}}}`.
+    /// Reads `/name}}}}`.
     fn raw_end(&mut self) -> Option<&'s str> {
         let rest = self.rest().get(1..)?;
         let length = rest.find(|c| !in_name(c))?;
@@ -494,7 +495,7 @@ pub(super) struct RawBlock<'s> {
     pub(super) end: usize,
 }
 
-/// Returns the text between the first and the last character, both ASCII.
+/// Returns the text between the first and the last character, which must be ASCII.
 fn inside(text: &str) -> &str {
     text.get(1..text.len().saturating_sub(1))
         .unwrap_or_default()

@@ -1,6 +1,7 @@
-//! Handlebars, compatible with handlebars.js 4.7: helpers, blocks, partials and white space
-//! control. Values are escaped only on request. Late-bound functions are helpers. Decorators other
-//! than `inline`, and registration from within a template, are not supported.
+//! Handlebars, compatible with handlebars.js 4.7: helpers, blocks, partials and whitespace control.
+//! Values are escaped only on request, and late-bound functions can be called like helpers.
+//! Decorators other than `inline` are not supported, and a template cannot register helpers or
+//! partials.
 
 mod ast;
 pub(crate) mod convert;
@@ -50,7 +51,7 @@ pub struct HandlebarsFormat {
     encoded: bool,
 }
 
-/// Names of a preset, and its own features.
+/// A preset, which has its own names and features.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum HandlebarsPreset {
     #[default]
@@ -60,14 +61,15 @@ enum HandlebarsPreset {
 }
 
 impl HandlebarsFormat {
-    /// Creates the format `handlebars`: nothing is escaped, because prompts are not HTML.
+    /// Creates the format `handlebars`. It escapes nothing, because prompts are not HTML.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets whether `{{…}}` escapes `& < > " ' =` and the backtick for HTML, as in handlebars.js;
-    /// `{{{…}}}` and `{{&…}}` never do. The format is then named `handlebars-html`. Default: no.
+    /// Sets whether `{{…}}` escapes `& < > " ' =` and the backtick for HTML, as in handlebars.js.
+    /// `{{{…}}}` and `{{&…}}` are never escaped. The format is then named `handlebars-html`.
+    /// Default: no.
     ///
     /// # Examples
     ///
@@ -100,16 +102,16 @@ impl HandlebarsFormat {
         }
     }
 
-    /// Sets whether a printed or called variable, and everything on its path, must exist (the
-    /// option `strict` of handlebars.js). [`Missing::Strict`] has the same effect for one template.
-    /// Default: no.
+    /// Sets whether a printed or called variable, and everything on its path, must exist, like the
+    /// option `strict` of handlebars.js. [`Missing::Strict`] has the same effect on a single
+    /// template. Default: no.
     #[must_use]
     pub fn strict(self, strict: bool) -> Self {
         HandlebarsFormat { strict, ..self }
     }
 
-    /// Adds a helper, or replaces the one with the same name; the helpers of handlebars.js (`if`,
-    /// `unless`, `each`, `with`, `lookup`, `log`) cannot be replaced.
+    /// Adds a helper, or replaces the helper with the same name. The helpers of handlebars.js
+    /// (`if`, `unless`, `each`, `with`, `lookup`, `log`) cannot be replaced.
     #[must_use]
     pub fn with_helper(
         self,
@@ -119,8 +121,8 @@ impl HandlebarsFormat {
         self.with(name.into(), Helper::new(Effect::Unknown, helper))
     }
 
-    /// Adds a helper that sets no variable. If it depends on a pending call, the text after it is
-    /// evaluated meanwhile, and its calls run concurrently.
+    /// Adds a helper that sets no variables. While such a helper waits for a pending call, the text
+    /// after it is evaluated and its calls run concurrently.
     ///
     /// # Examples
     ///
@@ -160,7 +162,7 @@ impl HandlebarsFormat {
         self
     }
 
-    /// Resolves a name to a helper of this format.
+    /// Returns the helper of this format with this name.
     fn helper(&self, name: &str) -> Option<Callee> {
         let native = || self.helpers.get(name).cloned().map(Callee::Native);
         Callee::builtin(name).or_else(native)
@@ -296,21 +298,21 @@ impl TemplateFormat for HandlebarsFormat {
 struct HandlebarsTemplate {
     sources: Vec<Compilation>,
     references: References,
-    /// Helpers beyond those of handlebars.js, for suggestions.
+    /// Helpers in addition to those of handlebars.js, for suggestions.
     helpers: Arc<BTreeMap<String, Helper>>,
-    /// See [`HandlebarsTemplate::has_effects`]; computed at the first use.
+    /// Result of [`HandlebarsTemplate::has_effects`], computed at the first use.
     effects: std::sync::OnceLock<bool>,
     strict: bool,
     escape: Option<Escape>,
-    /// Variables whose text may contain message structure, and is not encoded.
+    /// Variables that are not encoded and may contain message structure.
     trusted: Vec<String>,
     /// Whether results of functions may contain message structure.
     trusted_results: bool,
-    /// Whether message structure is marked, including in trusted variables.
+    /// Whether message structure is marked in literal text and in trusted variables.
     marks: bool,
-    /// Whether other variables and results of functions are HTML-encoded.
+    /// Whether untrusted variables and results of functions are HTML-encoded.
     encoded: bool,
-    /// Whether a variable hides the function with its name.
+    /// Whether a variable hides a function with the same name.
     variables_first: bool,
     /// Whether numbers print as in Python.
     python: bool,
@@ -384,7 +386,7 @@ fn mark(body: &mut BlockBody, source: &str, elements: &mut Elements) {
     }
 }
 
-/// Whether all literal text of a body is written, in order.
+/// Whether all literal text of a body is always printed, in order.
 fn is_straight(body: &BlockBody) -> bool {
     let plain = |node: &Node| match node {
         Node::Text(_) | Node::Marked(_) | Node::Print(_) | Node::Comment(_) => true,
@@ -393,7 +395,7 @@ fn is_straight(body: &BlockBody) -> bool {
     body.nodes.iter().all(plain)
 }
 
-/// Returns the replacement of a character in handlebars.js.
+/// Returns the HTML replacement of a character, as in handlebars.js.
 fn html(byte: u8) -> Option<&'static str> {
     Some(match byte {
         b'&' => "&amp;",
@@ -407,8 +409,8 @@ fn html(byte: u8) -> Option<&'static str> {
     })
 }
 
-/// Writes a text as a template that prints it: a backslash before two braces. After backslashes,
-/// one more preserves them, and an empty comment cancels the effect of the last one.
+/// Converts a text to a template that prints it. Two braces get a backslash. If the text has a
+/// backslash before the braces, another backslash with an empty comment preserves it.
 fn escaped(literal: &str) -> String {
     let mut out = String::with_capacity(literal.len() + 8);
     let mut rest = literal;
@@ -424,7 +426,7 @@ fn escaped(literal: &str) -> String {
     out
 }
 
-/// The same, with an empty comment inside possible message structure.
+/// Inserts an empty comment wherever a template's text could be message structure.
 fn without_tags(template: &str) -> String {
     let mut out = String::with_capacity(template.len());
     for (at, c) in template.char_indices() {

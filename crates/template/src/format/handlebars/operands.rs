@@ -10,7 +10,7 @@ use super::ast::{Expr, Path};
 /// The first operand of a tag.
 pub(super) struct TagHead<'s> {
     pub(super) value: HeadValue,
-    /// The source text, without brackets and quotes.
+    /// The operand as written, without brackets and quotes.
     pub(super) original: Cow<'s, str>,
     pub(super) span: Span,
 }
@@ -20,7 +20,7 @@ pub(super) enum HeadValue {
     Literal(Expr),
 }
 
-/// The operands after it.
+/// The operands after the first one.
 #[derive(Debug, Default)]
 pub(super) struct ArgumentExprs {
     pub(super) positional: Vec<Expr>,

@@ -1,5 +1,5 @@
-//! Parser from tags to a syntax tree. Open blocks are kept on a stack, so the parser can report
-//! several errors per source.
+//! Parser from tags to a syntax tree. Open blocks are on a stack, so the parser can report several
+//! errors per source.
 
 use quillet_core::Span;
 
@@ -12,10 +12,10 @@ use super::lexer::{Kind as Lexeme, Lexer, TagOpening, Token};
 use super::operands::{ArgumentExprs, TagHead};
 use crate::format::problem::{MOST_PROBLEMS, ParseProblem};
 
-/// Maximum number of block parameters, more than any helper supplies.
+/// Maximum number of block parameters. No helper supplies as many.
 const MOST_PARAMS: usize = 16;
 
-/// Parser options from the format and the other sources.
+/// Parser options, which depend on the format and the other sources.
 pub(super) struct ParseContext<'k> {
     /// Finds a helper of the format by name.
     pub(super) helper: &'k dyn Fn(&str) -> Option<Callee>,
@@ -25,12 +25,12 @@ pub(super) struct ParseContext<'k> {
     pub(super) nesting: usize,
 }
 
-/// An open block.
+/// A block without its end tag.
 pub(super) struct OpenBlock {
     pub(super) kind: OpenKind,
-    /// The name that its end tag must have; `None` if no end tag fits.
+    /// Name that the end tag must have. `None` if no end tag fits.
     pub(super) name: Option<String>,
-    /// The nodes before it.
+    /// Nodes before the block.
     pub(super) outer: Vec<Node>,
     pub(super) span: Span,
     pub(super) strip: TrimMarkers,
@@ -43,8 +43,8 @@ pub(super) enum OpenKind {
     Block {
         arms: Vec<BranchArm>,
         inverted: bool,
-        /// The strip marks of `{{else}}`, once it was read, and in an inverted block the body
-        /// before it.
+        /// Trim markers of `{{else}}`, once it was read. In an inverted block also the body before
+        /// it.
         otherwise: Option<(TrimMarkers, Option<BlockBody>)>,
     },
     Partial(PartialName, ArgumentExprs),
@@ -61,7 +61,7 @@ pub(super) struct Parser<'s, 'k> {
     pub(super) nodes: Vec<Node>,
     open: Vec<OpenBlock>,
     problems: Vec<ParseProblem>,
-    /// Whether the start of a block could not be parsed, so end tags may be missing.
+    /// Whether the start of a block was invalid, so that its end tag may look unexpected.
     lost: bool,
 }
 
@@ -117,7 +117,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Reports an error in a tag, and continues after it.
+    /// Reports an error in a tag and continues after the tag.
     fn recover(&mut self, tag: usize, problem: ParseProblem) {
         self.depth = 0;
         let text = self.lexer.text;
@@ -228,7 +228,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// Begins a block, which receives the following nodes.
+    /// Begins a block. The following nodes become its body.
     pub(super) fn begin(&mut self, open: OpenBlock) -> Result<(), ParseProblem> {
         if self.open.len() >= self.known.nesting {
             return Err(self.too_deep(open.span));
@@ -275,7 +275,7 @@ impl Parser<'_, '_> {
         self.begin(open)
     }
 
-    /// Brings names into scope up to the end of the branch.
+    /// Brings names into scope until the end of the branch.
     fn declare(&mut self, params: Vec<Box<str>>) -> bool {
         let any = !params.is_empty();
         if any {
@@ -284,7 +284,7 @@ impl Parser<'_, '_> {
         any
     }
 
-    /// `as |item index|`.
+    /// Parses `as |item index|`.
     pub(super) fn block_params(&mut self) -> Result<Vec<Box<str>>, ParseProblem> {
         let mut names = Vec::new();
         if self.token.kind != Lexeme::OpenParams {
@@ -306,7 +306,7 @@ impl Parser<'_, '_> {
         Ok(names)
     }
 
-    /// Returns the body of the branch that ends here.
+    /// Returns the body of the current branch and ends the branch.
     fn part(&mut self, open: &mut OpenBlock) -> BlockBody {
         if std::mem::take(&mut open.named_params) {
             self.params.pop();
@@ -354,7 +354,7 @@ impl Parser<'_, '_> {
         let Some(mut open) = self.open.pop() else {
             return self.stray(self.span(start), "{{else …}} outside a block");
         };
-        // The names of the previous branch are out of scope here.
+        // The parameters of the previous branch are out of scope here.
         let part = self.part(&mut open);
         let result = self.else_head(start, open_strip, &mut open, part);
         self.open.push(open);
@@ -399,7 +399,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// Reports a tag that belongs to a block, outside any block.
+    /// Reports a tag outside a block that is valid only in a block.
     fn stray(&self, span: Span, message: &str) -> Result<(), ParseProblem> {
         if self.lost {
             Ok(())
@@ -419,7 +419,7 @@ impl Parser<'_, '_> {
         };
         if open.name.as_deref() != Some(name.as_str()) && !self.lost {
             let problem = self.mismatch(&open, &name, span);
-            // An end tag that fits an outer block ends the blocks open inside it.
+            // An end tag of an outer block also ends the open blocks inside that block.
             let fits = |open: &OpenBlock| open.name.as_deref() == Some(name.as_str());
             match self.open.iter().rposition(fits) {
                 Some(_) => while self.open.pop().is_some_and(|open| !fits(&open)) {},
@@ -448,7 +448,7 @@ impl Parser<'_, '_> {
         .help(format!("close it with {{{{/{expected}}}}}"))
     }
 
-    /// Reads `}}`, and whether it has a `~`.
+    /// Reads `}}`. Returns whether it has a `~`.
     pub(super) fn close(&mut self) -> Result<bool, ParseProblem> {
         match self.token.kind {
             Lexeme::Close { strip } => Ok(strip),
@@ -460,7 +460,7 @@ impl Parser<'_, '_> {
     }
 }
 
-/// Counts adjacent braces, at least two.
+/// Returns the number of adjacent closing braces, or 2 if there are fewer.
 fn closing_braces(text: &str) -> usize {
     text.bytes().take_while(|byte| *byte == b'}').count().max(2)
 }
@@ -480,7 +480,7 @@ pub(super) fn body(nodes: Vec<Node>, params: usize) -> BlockBody {
     }
 }
 
-/// Returns the node of a block at its end tag.
+/// Returns the node of a block that ends here.
 fn closed(open: OpenBlock, part: BlockBody, close: TrimMarkers) -> Node {
     match open.kind {
         OpenKind::Partial(name, arguments) => {

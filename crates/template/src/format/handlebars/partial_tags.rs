@@ -21,7 +21,7 @@ impl Parser<'_, '_> {
         Ok((partial, Some(name)))
     }
 
-    /// Reads the arguments of a partial: at most one context, and named ones.
+    /// Reads the arguments of a partial: an optional context, and named arguments.
     fn partial_arguments(&mut self, start: usize) -> Result<ArgumentExprs, ParseProblem> {
         let arguments = self.arguments()?;
         match arguments.positional.len() {

@@ -1,4 +1,4 @@
-//! Finds the references of sources by a walk that follows contexts and partials like an evaluation.
+//! Finds the references of sources. The walk follows contexts and partials like an evaluation.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,13 +19,13 @@ type KeyPath<'a> = Vec<&'a str>;
 /// Origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum ValueOrigin<'a> {
-    /// A path from the root.
+    /// The path of a variable.
     At(KeyPath<'a>),
-    /// Inside a value that is already referenced, or created by the template.
+    /// A value that the template created, or that is part of a referenced value.
     Inside,
 }
 
-/// First use of a variable, and whether it is optional in all of its uses.
+/// First use of a variable, and whether all of its uses are optional.
 struct VariableUse {
     optional: bool,
     source: usize,
@@ -41,36 +41,36 @@ struct Walk<'a> {
     contexts: Vec<ContextLevel<'a>>,
     /// Origins of the block parameters, innermost block last.
     params: Vec<[ValueOrigin<'a>; 2]>,
-    /// Inline partials in scope, innermost last, with their sources.
+    /// Inline partials in scope, innermost last, each with the index of its source.
     inlines: HashMap<&'a str, Vec<(usize, &'a BlockBody)>, foldhash::fast::RandomState>,
-    /// Their names in order of definition.
+    /// Names of the inline partials, in order of definition.
     defined: Vec<&'a str>,
     /// Missing partials that are called.
     templates: IndexSet<&'a str, foldhash::fast::RandomState>,
     /// Paths that an enclosing condition requires.
     guards: Vec<KeyPath<'a>>,
-    /// Sources that have been walked, with their context.
+    /// Visited sources, with their contexts.
     visited: HashSet<(usize, ValueOrigin<'a>)>,
-    /// Partials that are being walked.
+    /// Partials that contain the current node.
     walking: Vec<*const BlockBody>,
-    /// Remaining number of partial nodes to walk.
+    /// Number of partial nodes that may still be visited.
     budget: usize,
 }
 
-/// A context.
+/// A context of name lookup.
 struct ContextLevel<'a> {
     value: ValueOrigin<'a>,
-    /// Whether it belongs to a section, which keeps the outer context if its value is `true`.
+    /// Whether the context belongs to a section. A section keeps the outer context if its value is
+    /// `true`.
     section: bool,
 }
 
-/// Limits on the depth and number of partial nodes that are followed. Beyond them the references
-/// are unknown.
+/// Limits on the depth and the number of visited partial nodes. If a limit is exceeded, the
+/// references are incomplete and marked as dynamic.
 const MOST_PARTIALS: usize = 50;
 const MOST_NODES: usize = 100_000;
 
-/// Returns the references of all sources that are not libraries, and of the partials that they
-/// call.
+/// Returns the references of all sources except libraries, and of the partials that they call.
 pub(super) fn references(compiled: &HandlebarsTemplate, roots: &[usize]) -> References {
     let mut walk = Walk {
         compiled,
@@ -105,7 +105,7 @@ pub(super) fn references(compiled: &HandlebarsTemplate, roots: &[usize]) -> Refe
 }
 
 impl<'a> Walk<'a> {
-    /// Walks a source that is rendered or called as a partial.
+    /// Visits a source that is rendered or called as a partial.
     fn visit(&mut self, source: usize, context: ValueOrigin<'a>) {
         let Some(compilation) = self.compiled.sources.get(source) else {
             return;
@@ -122,7 +122,7 @@ impl<'a> Walk<'a> {
         (self.source, self.contexts, self.params) = (outer, contexts, params);
     }
 
-    /// Whether one more partial may be walked.
+    /// Whether another partial may be visited.
     fn may_walk(&mut self) -> bool {
         let may = self.walking.len() < MOST_PARTIALS && self.budget > 0;
         self.found.dynamic |= !may;
@@ -171,7 +171,7 @@ impl<'a> Walk<'a> {
                 self.defined.push(name);
             }
             name => {
-                // A dynamic name: the called partial is unknown.
+                // The name is computed, so the partial is unknown.
                 self.argument(name);
                 self.within(ValueOrigin::Inside, |walk| walk.body(&inline.body));
             }
@@ -193,7 +193,7 @@ impl<'a> Walk<'a> {
         self.guards.truncate(before);
     }
 
-    /// Resolves a name that is printed or called.
+    /// Resolves a printed or called name.
     fn call(&mut self, call: &'a CallExpr, optional: bool) -> ValueOrigin<'a> {
         match &call.kind {
             CallKind::Variable | CallKind::Ambiguous => self.path(&call.path, optional),
@@ -229,7 +229,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Semantic Kernel's `get` reads the variable with the given name.
+    /// Records the variable that Semantic Kernel's `get` reads.
     fn get(&mut self, call: &'a CallExpr) {
         if call.path.parts.iter().map(|part| &**part).ne(["get"]) {
             return;
@@ -242,7 +242,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Resolves an argument whose entire value is passed.
+    /// Records an argument that is passed as a whole.
     fn whole_argument(&mut self, expr: &'a Expr) {
         let known = self.argument(expr);
         self.found.dynamic |= known == ValueOrigin::At(Vec::new());
@@ -278,14 +278,14 @@ impl<'a> Walk<'a> {
         ValueOrigin::Inside
     }
 
-    /// Records a path whose entire value is printed or used.
+    /// Records a path whose entire value is used.
     fn path(&mut self, path: &'a Path, optional: bool) -> ValueOrigin<'a> {
         let known = self.path_known(path, optional);
         self.found.dynamic |= known == ValueOrigin::At(Vec::new());
         known
     }
 
-    /// Records a path whose value is only partially used.
+    /// Records a path whose value is only used in part.
     fn path_known(&mut self, path: &'a Path, optional: bool) -> ValueOrigin<'a> {
         let known = self.resolve(path);
         let around = self.around(path);
@@ -300,7 +300,8 @@ impl<'a> Walk<'a> {
         known
     }
 
-    /// Returns the other targets of a path if enclosing sections are only conditions.
+    /// Returns the other possible targets of a path. An enclosing section with the value `true`
+    /// does not change the context.
     fn around(&self, path: &'a Path) -> Vec<KeyPath<'a>> {
         let Root::Context(up) = path.root else {
             return Vec::new();
@@ -405,7 +406,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A section is rendered in the context of its value, or in the outer one.
+    /// Walks the body of a section. Its context is the value of the section, or the outer context.
     fn section(&mut self, body: &'a BlockBody, value: ValueOrigin<'a>) {
         self.guarded(value.clone(), |walk| {
             walk.contexts.push(ContextLevel {
@@ -500,7 +501,7 @@ fn level(value: ValueOrigin<'_>) -> ContextLevel<'_> {
     }
 }
 
-/// Resolves `@name.rest`.
+/// Resolves data such as `@name.rest`.
 fn data<'a>(parts: KeyPath<'a>) -> ValueOrigin<'a> {
     match parts.split_first() {
         Some((&"@root", rest)) => ValueOrigin::At(rest.to_vec()),

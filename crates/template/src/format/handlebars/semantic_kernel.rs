@@ -1,6 +1,6 @@
-//! The preset `semantic-kernel-handlebars`: Handlebars with Semantic Kernel's helpers. Where its
-//! Python and .NET versions differ, it follows Python; every helper has both spellings
-//! (`less_than`, `lessThan`).
+//! The preset `semantic-kernel-handlebars`: Handlebars with Semantic Kernel's helpers. It follows
+//! the Python version where that differs from .NET. Every helper has both spellings (`less_than`,
+//! `lessThan`).
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ const MOST_NUMBERS: i64 = 100_000;
 
 type HelperFn = fn(&mut HelperCall<'_>) -> Result<HelperResult, StopReason>;
 
-/// Helpers with all their names.
+/// Helpers, each with all of its names.
 const HELPERS: &[(&[&str], HelperFn)] = &[
     (&["set"], set),
     (&["get"], get),
@@ -50,8 +50,9 @@ const HELPERS: &[(&[&str], HelperFn)] = &[
 ];
 
 impl HandlebarsFormat {
-    /// Creates the format `semantic-kernel-handlebars`. `<message>` tags in a template's own text
-    /// and `{{#message}}` blocks are message structure. Data never is, so it needs no encoding.
+    /// Creates the format `semantic-kernel-handlebars`. `<message>` tags in the template's own text
+    /// and `{{#message}}` blocks are message structure. Data cannot be structure, so it needs no
+    /// encoding.
     #[must_use]
     pub fn semantic_kernel() -> Self {
         let format = HandlebarsFormat {
@@ -67,9 +68,9 @@ impl HandlebarsFormat {
         })
     }
 
-    /// Sets whether the output equals that of Semantic Kernel's Python: untrusted variables and
-    /// function results are HTML-encoded. Messages do not need this here; it is for programs that
-    /// parse the text themselves.
+    /// Sets whether the output equals that of Semantic Kernel for Python, which HTML-encodes
+    /// untrusted variables and function results. Messages do not need the encoding. It is for
+    /// programs that parse the text themselves.
     #[must_use]
     pub fn encoded(self) -> Self {
         HandlebarsFormat {
@@ -79,7 +80,7 @@ impl HandlebarsFormat {
     }
 }
 
-/// Returns the replacement of a character in Python's `html.escape`.
+/// Returns the replacement of a character, as in Python's `html.escape`.
 pub(super) fn encode(byte: u8) -> Option<&'static str> {
     Some(match byte {
         b'&' => "&amp;",
@@ -117,7 +118,7 @@ fn array(call: &mut HelperCall<'_>) -> Result<HelperResult, StopReason> {
     Ok(Value::List((0..call.count()).map(one).collect::<ValueList>()).into())
 }
 
-/// `range end`, `range start end`, `range start end step`, as in Python.
+/// Implements `range end`, `range start end` and `range start end step`, as in Python.
 fn range(call: &mut HelperCall<'_>) -> Result<HelperResult, StopReason> {
     let mut numbers = [0; 3];
     for (index, number) in numbers.iter_mut().enumerate().take(call.count()) {
@@ -154,7 +155,7 @@ fn integer(call: &mut HelperCall<'_>, index: usize) -> Result<i64, StopReason> {
     }
 }
 
-/// Converts an argument like Python's `float`.
+/// Converts an argument to a float like Python.
 fn number(call: &mut HelperCall<'_>, index: usize) -> Result<f64, StopReason> {
     match call.argument(index) {
         Some(Value::Int(number)) => Ok(*number as f64),
@@ -268,8 +269,8 @@ fn snake_case(call: &mut HelperCall<'_>) -> Result<HelperResult, StopReason> {
     Ok(out.trim_start_matches('_').into())
 }
 
-/// `{{#message role="user"}}…{{/message}}`: a message with every named argument as an attribute. A
-/// body without parts becomes one text.
+/// Implements `{{#message role="user"}}…{{/message}}`. Every named argument is an attribute of the
+/// message. A body without parts becomes a text part.
 fn message(call: &mut HelperCall<'_>) -> Result<HelperResult, StopReason> {
     let attributes = call.all_named();
     let mut elements = Elements::default();

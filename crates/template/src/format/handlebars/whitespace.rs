@@ -1,29 +1,29 @@
-//! Removes white space around tags: `~`, and lines that contain only a tag. The order of the steps
-//! is that of handlebars.js and decides the output in odd cases, such as an `else if` chain or an
-//! inverted section with an `{{else}}`.
+//! Removes white space around tags with `~`, and lines that contain only a tag. The steps have the
+//! same order as in handlebars.js, because the order affects the output in special cases such as an
+//! `else if` chain or an inverted section with an `{{else}}`.
 
 use super::ast::{Block, BlockBody, Node, Text, TrimMarkers};
 use crate::format::javascript::is_space;
 use crate::format::standalone;
 
-/// Effect of a tag on the surrounding text.
+/// Effect of a tag on the text around it.
 #[derive(Clone, Copy, Default)]
 struct WhitespaceRule {
     strip: TrimMarkers,
-    /// Whether it removes its line if it is alone on it.
+    /// Whether the tag removes its line if nothing else is on the line.
     alone: bool,
-    /// The same for both ends of a block.
+    /// The same for the opening tag and the end tag of a block.
     open_alone: bool,
     close_alone: bool,
 }
 
-/// One source with its tree.
+/// A source during whitespace control.
 pub(super) struct SourceState<'s> {
     pub(super) source: &'s str,
 }
 
 impl SourceState<'_> {
-    /// Processes a body; `root` is the entire source.
+    /// Processes a body. With `root` it is the body of the entire source.
     pub(super) fn body(&self, body: &mut BlockBody, root: bool) {
         let nodes = body.nodes.as_mut_slice();
         for index in 0..nodes.len() {
@@ -36,7 +36,7 @@ impl SourceState<'_> {
     }
 
     fn around(&self, nodes: &mut [Node], index: usize, wanted: WhitespaceRule, root: bool) {
-        // Both are computed before any text is changed, as in handlebars.js.
+        // As in handlebars.js, both values are computed before a text is changed.
         let before = self.blank_before(nodes, index, root);
         let after = self.blank_after(nodes, index + 1, root);
         if wanted.strip.close {
@@ -56,7 +56,7 @@ impl SourceState<'_> {
                 .checked_sub(1)
                 .and_then(|before| nodes.get_mut(before));
             let indent = self.strip_end(previous, false);
-            // The removed indentation is added to every line of the partial.
+            // The indentation of the tag is added to every line of the partial.
             if let Some(Node::Partial(partial)) = nodes.get_mut(index) {
                 partial.indent = indent;
             }
@@ -76,7 +76,7 @@ impl SourceState<'_> {
         }
     }
 
-    /// Processes the bodies of a tag, and returns the effect of the tag itself.
+    /// Processes the bodies of a tag. Returns the effect of the tag itself.
     fn inside(&self, node: &mut Node) -> WhitespaceRule {
         match node {
             Node::Text(_) | Node::Marked(_) => WhitespaceRule::default(),
@@ -111,7 +111,7 @@ impl SourceState<'_> {
     ) -> WhitespaceRule {
         self.body(body, false);
         let wanted = self.wanted(body, None, open, close);
-        // After `wanted`, which must see the text with its blanks.
+        // `wanted` must be computed before the blanks are removed.
         if open.close {
             self.strip_start(body.nodes.first_mut(), true);
         }
@@ -121,7 +121,7 @@ impl SourceState<'_> {
         wanted
     }
 
-    /// `second` is the part after the first one, if any.
+    /// Returns the effect of a block. `second` is the body after the first one, if any.
     fn wanted(
         &self,
         first: &BlockBody,
@@ -136,7 +136,7 @@ impl SourceState<'_> {
                 close: close.close,
             },
             alone: false,
-            // Bodies are never the root: the edge of a body is not the edge of the source.
+            // `false`, because the start and end of a body are not those of the source.
             open_alone: self.blank_after(&first.nodes, 0, false),
             close_alone: self.blank_before(last, last.len(), false),
         }
@@ -152,21 +152,22 @@ impl SourceState<'_> {
             self.body(body, false);
         }
         let mut wanted = WhitespaceRule::default();
-        // From the last arm to the first, because each arm's text depends on the next one.
+        // In reverse order, because the text of each branch depends on the next branch.
         for index in (0..block.arms.len()).rev() {
             wanted = self.arm(block, index);
         }
         wanted
     }
 
-    /// Processes the boundary between an arm of a block and the next part.
+    /// Processes the boundary between a branch and the following part.
     fn arm(&self, block: &mut Block, index: usize) -> WhitespaceRule {
         let (close, else_strip) = (block.close, block.else_strip);
         let (arms, rest) = block.arms.split_at_mut(index + 1);
         let Some(arm) = arms.last_mut() else {
             return WhitespaceRule::default();
         };
-        // An arm after the second is closed by its own opening tag (sic).
+        // As in handlebars.js, a branch after the second one uses the markers of its own opening
+        // tag.
         let close = if index < 2 { close } else { arm.strip };
         let (next_strip, next) = match rest.first_mut() {
             Some(next) => (next.strip, next.body.as_mut()),
@@ -175,7 +176,7 @@ impl SourceState<'_> {
         let open = arm.strip;
         let (first, second) = match (arm.body.as_mut(), next) {
             (Some(first), second) => (first, second),
-            // `{{^…}}` has only the inverted body.
+            // `{{^…}}` has only an inverted body.
             (None, Some(only)) => (only, None),
             (None, None) => return WhitespaceRule::default(),
         };
@@ -222,7 +223,7 @@ impl SourceState<'_> {
         self.source.get(start..end).unwrap_or_default()
     }
 
-    /// Whether the line is blank before the node at `index`, judged by the original text.
+    /// Whether the line before a node is blank in the original text.
     fn blank_before(&self, nodes: &[Node], index: usize, root: bool) -> bool {
         match index.checked_sub(1).and_then(|before| nodes.get(before)) {
             None => root,
@@ -233,7 +234,7 @@ impl SourceState<'_> {
         }
     }
 
-    /// Whether the line is blank from the node at `index` on.
+    /// Whether the rest of the line from a node on is blank in the original text.
     fn blank_after(&self, nodes: &[Node], index: usize, root: bool) -> bool {
         match nodes.get(index) {
             None => root,
@@ -244,12 +245,12 @@ impl SourceState<'_> {
         }
     }
 
-    /// Removes white space from the start of a text: all of it, or the rest of a line.
+    /// Removes white space from the start of a text: all of it, or only the rest of a line.
     fn strip_start(&self, node: Option<&mut Node>, all: bool) {
         let Some(text) = node.and_then(as_text) else {
             return;
         };
-        // `~` has already removed more than the rest of a line.
+        // A `~` has already removed more than the rest of the line.
         if !all && text.right_stripped {
             return;
         }
@@ -263,13 +264,13 @@ impl SourceState<'_> {
         text.start = text.end - rest.len();
     }
 
-    /// Removes white space from the end of a text: all of it, or a tag's indentation. Returns the
-    /// range of the indentation.
+    /// Removes white space from the end of a text: all of it, or only the indentation of a tag.
+    /// Returns the range of the indentation.
     fn strip_end(&self, node: Option<&mut Node>, all: bool) -> Option<(usize, usize)> {
         let text = node.and_then(as_text)?;
         if !all && text.left_stripped {
             return None;
-            // The last change on this side wins, whatever removed it.
+            // The last change on this side decides, even if another tag made it.
         }
         let now = self.source.get(text.start..text.end).unwrap_or_default();
         let rest = if all {
@@ -306,10 +307,10 @@ fn first_text(node: &mut Node) -> Option<&mut Node> {
     }
 }
 
-/// Returns the text at the end of a block. That of a chain is not found (sic).
+/// Returns the text at the end of a block, or `None` for a chain, as in handlebars.js.
 fn last_text(node: &mut Node) -> Option<&mut Node> {
     match node {
-        // (sic): handlebars.js looks at the wrong node of a chain.
+        // handlebars.js looks at the wrong node of a chain.
         Node::Block(block) if block.arms.len() > 1 => None,
         Node::Block(block) => {
             let last = block.otherwise.as_mut();

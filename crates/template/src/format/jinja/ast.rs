@@ -1,5 +1,5 @@
 //! Syntax tree of a Jinja template. Chains of equal precedence (`a + b - c`, `a and b and c`,
-//! `elif`) are lists, so only real nesting makes the tree deep.
+//! `elif`) are lists, so only nested expressions and tags make the tree deep.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use super::test::Test;
 pub(super) struct Program {
     pub(super) body: Vec<Statement>,
     pub(super) blocks: Vec<Arc<Block>>,
-    /// The name `loop`, if the source uses it.
+    /// The name `loop`, if the source uses `loop`.
     pub(super) loop_name: Option<Arc<str>>,
 }
 
 impl Program {
-    /// Whether everything in it is written, once and in order.
+    /// Whether the source always prints all of its text, once and in order.
     pub(super) fn is_flat(&self) -> bool {
         let flat = |statement: &Statement| {
             matches!(
@@ -42,7 +42,7 @@ pub(super) enum StatementKind {
     /// A range of the source's literal text.
     Text(Range<usize>),
     Print(Expr),
-    /// `{% do f(x) %}`: the result is dropped.
+    /// `{% do f(x) %}`, which drops the result.
     Do(Expr),
     If {
         branches: Vec<(Expr, Vec<Statement>)>,
@@ -74,7 +74,7 @@ pub(super) enum StatementKind {
         names: Vec<(Arc<str>, Arc<str>)>,
         context: bool,
     },
-    /// A tag that only groups: `generation`, `autoescape`.
+    /// A tag without an effect on its body: `generation`, `autoescape`.
     Group(Vec<Statement>),
     Break,
     Continue,
@@ -95,7 +95,7 @@ pub(super) struct Macro {
     pub(super) name: Arc<str>,
     pub(super) parameters: Vec<(Arc<str>, Option<Expr>)>,
     pub(super) body: Vec<Statement>,
-    /// Whether the body uses `varargs` or `kwargs`: only then may a call pass extra arguments.
+    /// Whether the body uses `varargs` or `kwargs`. Only such a macro accepts extra arguments.
     pub(super) varargs: bool,
     pub(super) kwargs: bool,
 }
@@ -103,7 +103,7 @@ pub(super) struct Macro {
 #[derive(Debug)]
 pub(super) struct Block {
     pub(super) name: Arc<str>,
-    /// Whether it sees the variables of the enclosing loops.
+    /// Whether the block sees the variables of the enclosing loops.
     pub(super) scoped: bool,
     pub(super) body: Vec<Statement>,
 }
@@ -112,7 +112,7 @@ pub(super) struct Block {
 #[derive(Debug)]
 pub(super) enum AssignTarget {
     Name(Arc<str>),
-    /// `ns.field`.
+    /// A field of a namespace: `ns.field`.
     Field(Arc<str>, Arc<str>),
     Tuple(Vec<AssignTarget>),
 }
@@ -121,12 +121,12 @@ pub(super) enum AssignTarget {
 pub(super) struct Expr {
     pub(super) kind: ExprKind,
     pub(super) span: Span,
-    /// Depth of the expressions under this one.
+    /// Depth of the operands.
     pub(super) depth: usize,
 }
 
 impl Expr {
-    /// Yields its operands, in source order.
+    /// Returns the operands in source order.
     pub(super) fn children(&self) -> Vec<&Expr> {
         match &self.kind {
             ExprKind::Constant(_) | ExprKind::Name(_) => Vec::new(),
@@ -177,7 +177,7 @@ impl Expr {
     }
 }
 
-/// Large variants are boxed: parser and evaluator recurse over these.
+/// Large variants are boxed, because the parser and the evaluator recurse over expressions.
 #[derive(Debug)]
 pub(super) enum ExprKind {
     Constant(Value),
@@ -196,7 +196,7 @@ pub(super) enum ExprKind {
     Not(Box<Expr>),
     Negative(Box<Expr>),
     Positive(Box<Expr>),
-    /// Operators of equal precedence, from the left.
+    /// Operators of equal precedence, from left to right.
     Math(Box<Expr>, Vec<(BinaryOperator, Expr)>),
     Compare(Box<Expr>, Vec<(CompareOperator, Expr)>),
     Concat(Vec<Expr>),
@@ -231,7 +231,7 @@ pub(super) struct ArgumentExprs {
 }
 
 impl ArgumentExprs {
-    /// Yields every expression in them, in evaluation order.
+    /// Yields the expressions of all arguments, in evaluation order.
     pub(super) fn in_order(&self) -> impl Iterator<Item = &Expr> {
         let named = self.named.iter().map(|(_, value)| value);
         let spread = self.spread.as_deref().into_iter();
@@ -239,7 +239,7 @@ impl ArgumentExprs {
         positional.chain(named).chain(self.spread_named.as_deref())
     }
 
-    /// Yields every expression in them.
+    /// Yields the expressions of all arguments.
     pub(super) fn all(&self) -> impl Iterator<Item = &Expr> {
         let named = self.named.iter().map(|(_, value)| value);
         let spread = self.spread.iter().chain(&self.spread_named);
@@ -262,7 +262,7 @@ pub(super) enum BinaryOperator {
 }
 
 impl BinaryOperator {
-    /// The operator as in Python's messages.
+    /// Returns the operator as Python's messages show it.
     pub(super) fn symbol(self) -> &'static str {
         match self {
             BinaryOperator::Add => "+",

@@ -20,24 +20,24 @@ pub(super) struct EvaluatedArguments {
 }
 
 impl EvaluatedArguments {
-    /// Takes an argument that may be positional or named.
+    /// Returns an argument that may be positional or named.
     pub(super) fn get(&self, index: usize, name: &str) -> Option<&Value> {
         self.positional.get(index).or_else(|| self.named(name))
     }
 
-    /// Takes an argument that must be named.
+    /// Returns an argument that must be named.
     pub(super) fn named(&self, name: &str) -> Option<&Value> {
         let found = self.named.iter().find(|(given, _)| **given == *name);
         found.map(|(_, value)| value)
     }
 
-    /// Takes a required argument.
+    /// Returns a required argument.
     pub(super) fn need(&self, index: usize, name: &str) -> Result<&Value, StopReason> {
         self.get(index, name)
             .ok_or_else(|| fail(format!("missing 1 required argument: '{name}'")))
     }
 
-    /// Takes a text, or its default.
+    /// Returns a text argument, or its default.
     pub(super) fn str<'a>(
         &'a self,
         index: usize,
@@ -51,7 +51,7 @@ impl EvaluatedArguments {
         }
     }
 
-    /// Takes an integer, or its default.
+    /// Returns an integer argument, or its default.
     pub(super) fn int(&self, index: usize, name: &str, default: i64) -> Result<i64, StopReason> {
         match self.get(index, name) {
             None => Ok(default),
@@ -61,7 +61,7 @@ impl EvaluatedArguments {
         }
     }
 
-    /// Takes a count; negative ones become 0.
+    /// Returns a count. A negative count becomes 0.
     pub(super) fn size(
         &self,
         index: usize,
@@ -72,18 +72,18 @@ impl EvaluatedArguments {
         Ok(usize::try_from(self.int(index, name, default)?).unwrap_or(0))
     }
 
-    /// Takes a flag, by Python's truth.
+    /// Returns a flag, which can be any value with a Python truth value.
     pub(super) fn flag(&self, index: usize, name: &str, default: bool) -> bool {
         self.get(index, name).map_or(default, Value::is_true)
     }
 
-    /// Whether the fallback of a failed call is among them.
+    /// Whether one of the arguments is a fallback value.
     fn has_fallback(&self) -> bool {
         let named = self.named.iter().map(|(_, value)| value);
         self.positional.iter().chain(named).any(Value::is_fallback)
     }
 
-    /// Replaces fallbacks by the values inside them.
+    /// Returns the arguments with fallback values replaced by their inner values.
     fn meant(&self) -> EvaluatedArguments {
         let named = self.named.iter();
         EvaluatedArguments {
@@ -94,7 +94,7 @@ impl EvaluatedArguments {
         }
     }
 
-    /// Rejects arguments that were not taken.
+    /// Rejects arguments that the callee does not accept.
     pub(super) fn check(&self, callee: &str, parameters: &[&str]) -> Result<(), StopReason> {
         if self.positional.len() > parameters.len() {
             return Err(fail(format!(
@@ -119,7 +119,7 @@ fn unexpected(callee: &str, name: &str) -> StopReason {
 }
 
 impl Evaluator<'_, '_> {
-    /// Evaluates a call; `None` if a late-bound function is pending.
+    /// Evaluates a call. Returns `None` if a late-bound function is pending.
     pub(super) fn call(
         &mut self,
         callee: &Expr,
@@ -137,7 +137,7 @@ impl Evaluator<'_, '_> {
         value.map(Some)
     }
 
-    /// `place` is the location of the call in its source.
+    /// Calls a late-bound function. `place` is the location of the call in its source.
     fn call_late(
         &mut self,
         name: &str,
@@ -150,7 +150,7 @@ impl Evaluator<'_, '_> {
             return Err(unknown);
         }
         if !self.pass.has_function(name) {
-            // Reports the missing function, with the nearest name.
+            // Reports the missing function and suggests the most similar name.
             self.pass.call(name, crate::CallArguments::default())?;
         }
         let given = self.evaluate_arguments(arguments)?;
@@ -229,7 +229,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// `{% call m(x) %}…{% endcall %}`.
+    /// Evaluates `{% call m(x) %}…{% endcall %}`.
     pub(super) fn call_block(&mut self, call: &Expr, caller: Value) -> Result<(), StopReason> {
         let ExprKind::Call(callee, arguments) = &call.kind else {
             return Err(self.place(fail("a call block needs a call"), call.span));
@@ -267,7 +267,7 @@ impl Evaluator<'_, '_> {
         }
         let bound = self.bind(&node, given);
         let text = bound.and_then(|()| self.template(|e| e.captured(|e| e.body(&node.body))));
-        // A body that prints a placeholder becomes one, and evaluation continues.
+        // A body that prints a placeholder becomes a placeholder, and the evaluation continues.
         if matches!(text, Ok(_) | Err(StopReason::Suspended)) {
             self.names.close(&scope);
         }
@@ -341,8 +341,8 @@ impl Evaluator<'_, '_> {
         (call.filter.run)(self, &self.unmarked(value), &given)
     }
 
-    /// Applies a filter to a failed call, or with one as an argument. `default` replaces one
-    /// without a fallback value, like an undefined value.
+    /// Applies a filter to a fallback value, or with one as an argument. `default` replaces an
+    /// empty fallback value like an undefined value.
     #[cold]
     fn filter_standing_in(
         &mut self,

@@ -13,7 +13,7 @@ use crate::convert::{Argument, ConvertFindings, DEEPEST, Language, LoopPosition,
 use crate::convert::{TreeCall, TreeCondition, TreeNode, VariablePath};
 use crate::{CompileOptions, TemplateSource};
 
-/// Reads a source. Features that other formats lack are rejected.
+/// Reads a source, and rejects features that other formats lack.
 pub(crate) fn read(
     source: &TemplateSource<'_>,
     language: Language,
@@ -48,7 +48,7 @@ struct Reader<'r, 's> {
     findings: &'r mut ConvertFindings<'s>,
     /// Names of the items of the enclosing loops.
     items: Vec<Arc<str>>,
-    /// Remaining nodes, the last one first.
+    /// Remaining comments in reverse order.
     comments: Vec<Span>,
     /// Depth of the current body.
     depth: usize,
@@ -149,7 +149,7 @@ impl Reader<'_, '_> {
         })
     }
 
-    /// Reads a condition, and whether it is negated.
+    /// Reads a condition. Returns whether it is negated.
     fn truth(&mut self, expr: &Expr, negated: bool) -> Option<(TreeCondition, bool)> {
         match &expr.kind {
             ExprKind::Not(inner) => self.truth(inner, !negated),
@@ -164,7 +164,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Reads a comparison of a variable with a text, in either order.
+    /// Reads a comparison of a variable with a text. Either operand can be the text.
     fn equality(&mut self, left: &Expr, right: &Expr) -> Option<TreeCondition> {
         let (subject, text) = match (&left.kind, &right.kind) {
             (_, ExprKind::Constant(Value::Str(text))) => (left, text),
@@ -235,7 +235,7 @@ impl Reader<'_, '_> {
         Some(VariablePath::root(&[name]))
     }
 
-    /// Whether the name refers to the loop variable, not an item with that name.
+    /// Whether a name refers to the loop variable, and not to an item with that name.
     fn is_loop(&self, expr: &Expr) -> bool {
         matches!(&expr.kind, ExprKind::Name(name) if &**name == "loop")
             && !self.items.is_empty()

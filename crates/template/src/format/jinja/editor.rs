@@ -8,7 +8,7 @@ use crate::editor::{
     CompletionItem, CompletionList, CompletionSpot, ExternalNames, MOST_FAULTS, TokenScan,
 };
 
-/// Tags that open a block, with the tags that end one.
+/// Tags that open a block, and the tags that end one.
 const TAGS: &[&str] = &[
     "if",
     "elif",
@@ -36,7 +36,7 @@ const TAGS: &[&str] = &[
     "endraw",
 ];
 
-/// Tags that only the presets of Hugging Face have.
+/// Tags that exist only in the presets of Hugging Face.
 const TAGS_OF_CHATS: &[&str] = &["break", "continue", "generation", "endgeneration"];
 
 /// Operators that are words.
@@ -44,7 +44,7 @@ const BETWEEN: &[&str] = &["and", "or", "not", "in", "is", "if", "else"];
 
 const VALUES: &[&str] = &["true", "false", "none", "not"];
 
-/// Constants of the format.
+/// Names of the format's functions, filters and tests.
 #[derive(Debug)]
 pub(super) struct FormatNames<'a> {
     pub(super) functions: Vec<&'a str>,
@@ -52,7 +52,7 @@ pub(super) struct FormatNames<'a> {
     pub(super) tests: Vec<&'a str>,
 }
 
-/// Returns the tokens of a text; after an error, those from the next tag on.
+/// Returns the tokens of a text. After an error, scanning continues at the next tag.
 pub(super) fn scan(text: &str, preset: JinjaPreset) -> TokenScan {
     let found = survey(text, preset, MOST_FAULTS);
     let mut scan = TokenScan::default();
@@ -85,7 +85,7 @@ pub(super) fn scan(text: &str, preset: JinjaPreset) -> TokenScan {
 struct TagState<'t> {
     /// Keyword of a block tag.
     word: &'t str,
-    /// Whether the keyword is still to come.
+    /// Whether the next token is the keyword.
     begins: bool,
     /// Number of open brackets.
     depth: usize,
@@ -100,7 +100,7 @@ enum PreviousToken {
     Dot,
     Pipe,
     Is,
-    /// The keyword after which a name is declared.
+    /// A keyword that declares the following name.
     Word,
 }
 
@@ -124,7 +124,7 @@ fn one<'t>(
             };
         }
         Token::PrintEnd | Token::TagEnd => {
-            // White space that the tag removes is not part of its token.
+            // The token does not include the white space that the tag removes.
             let signed = text
                 .get(start..)
                 .is_some_and(|rest| rest.starts_with(['-', '+']));
@@ -196,7 +196,7 @@ fn name_kind(name: &str, next: Option<&Token<'_>>, tag: &TagState<'_>) -> TokenK
     }
 }
 
-/// Adds `{% raw %}` or its end, with the white space that it removes.
+/// Adds `{% raw %}` or its end tag, without the white space that it removes.
 fn raw(text: &str, span: Span, scan: &mut TokenScan) {
     let tag = text
         .get(span.start..span.end)
@@ -216,7 +216,7 @@ fn raw(text: &str, span: Span, scan: &mut TokenScan) {
     scan.add(end - close.len(), end, TokenKind::Delimiter);
 }
 
-/// Returns the completion items at a byte.
+/// Returns the completion items at a byte offset.
 pub(super) fn completions(
     text: &str,
     at: usize,
@@ -257,7 +257,7 @@ pub(super) fn completions(
         Some((TokenKind::Keyword, "filter")) => {
             list.add(TokenKind::Function, "filter", words.filters.iter().copied());
         }
-        // A new name of the author's choice, or nothing.
+        // Here the author chooses a new name, or nothing can follow.
         Some((TokenKind::Keyword, "for" | "set" | "macro" | "block" | "raw" | "endraw")) => {}
         Some((TokenKind::Keyword, word)) if word.starts_with("end") => {}
         Some(_) if spot.is_after_value() => list.keywords("operator", BETWEEN),

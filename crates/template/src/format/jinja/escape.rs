@@ -1,7 +1,7 @@
 //! Escapes text so that Jinja prints it unchanged.
 
-/// Returns the text with constants for everything that Jinja would interpret: tag delimiters, line
-/// endings that it would change, the last newline.
+/// Returns the text with constants in place of everything that Jinja would interpret: tag
+/// delimiters, line endings that it would change, and the last newline.
 pub(super) fn escape(literal: &str) -> String {
     let mut out = String::with_capacity(literal.len() + 16);
     let mut rest = literal;
@@ -17,11 +17,11 @@ pub(super) fn escape(literal: &str) -> String {
     out
 }
 
-/// Splits off safe text, and the unsafe bytes after it.
+/// Returns the length of the text before the next unsafe bytes, and the number of these bytes.
 fn next(text: &str) -> (usize, usize) {
     let bytes = text.as_bytes();
     let special = |at: &usize| match (bytes[*at], bytes.get(at + 1)) {
-        // The following text may begin with a brace, so a final brace is escaped too.
+        // A brace may follow the text, so a final brace is escaped too.
         (b'{', None | Some(b'{' | b'%' | b'#' | b'\r')) | (b'\r', _) | (b'\n', None) => true,
         (b'{', Some(b'\n')) => *at + 2 == bytes.len(),
         _ => false,

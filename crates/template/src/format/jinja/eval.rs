@@ -17,8 +17,8 @@ use super::value::{List, MacroValue, Sort, Value};
 use crate::structure;
 use crate::{ErrorKind, LimitKind, Missing, Pass, RenderError, StopReason};
 
-/// Maximum depth of expressions and bodies, including macros. Each level takes a few hundred bytes
-/// of a 2 MiB stack, several kilobytes in a debug build.
+/// Maximum depth of expressions and bodies, including macros. Each level needs a few hundred bytes
+/// of the 2 MiB stack, and several kilobytes in a debug build.
 const MAX_LEVELS: usize = 400;
 
 /// Size of a list item in bytes.
@@ -34,7 +34,7 @@ pub(super) struct Evaluator<'t, 'p> {
     pub(super) names: NameStack<'p>,
     pub(super) namespaces: Vec<IndexMap<Arc<str>, Value>>,
     pub(super) captures: Vec<String>,
-    /// Definitions of every block, the effective one first, with their sources.
+    /// Definitions of every block with their sources. The first one is rendered.
     pub(super) blocks: NameTable<Vec<(usize, Arc<Block>)>>,
     /// The source that the current one extends.
     pub(super) parent: Option<usize>,
@@ -49,7 +49,7 @@ pub(super) enum Flow {
     Next,
     Break,
     Continue,
-    /// The rest of the loop is unknown.
+    /// It is unknown whether the loop continues.
     Lost,
 }
 
@@ -72,20 +72,20 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         self.pass.step()
     }
 
-    /// Charges for scanning this number of bytes.
+    /// Charges for a scan of this number of bytes.
     pub(super) fn scan(&mut self, bytes: usize) -> Result<(), StopReason> {
-        // Scanning 256 bytes costs about as much as one step.
+        // A scan of 256 bytes costs about as much as a step.
         self.pass.steps(bytes / 256)
     }
 
-    /// Charges for building this number of bytes.
+    /// Charges for a text or list of this number of bytes.
     pub(super) fn charge(&mut self, bytes: usize) -> Result<(), StopReason> {
         self.pass.charge(bytes)?;
         self.scan(bytes)
     }
 
-    /// Creates a list. Its depth is bounded, so printing, comparing and dropping it cannot exhaust
-    /// the stack.
+    /// Creates a list. Its depth is limited, so printing, comparing and dropping the list cannot
+    /// overflow the stack.
     pub(super) fn list(&mut self, sort: Sort, items: Vec<Value>) -> Result<Value, StopReason> {
         let sort = self.script_sort(sort);
         let list = Value::List(List::new(sort, items));
@@ -94,7 +94,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     }
 
     pub(super) fn check_depth(&self, value: &Value) -> Result<(), StopReason> {
-        // Checked when a container grows, so no value deeper than the limit ever exists.
+        // Checked whenever a container grows, so a value deeper than the limit cannot exist.
         if value.depth() > quillet_core::value::MAX_DEPTH {
             Err(self.pass.limit(LimitKind::ValueDepth))
         } else {
@@ -106,11 +106,12 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         self.compiled.missing == Missing::Strict
     }
 
-    /// Handles access inside an undefined value, which jinja2 allows unless it is strict or the
-    /// name is required.
+    /// Handles access inside an undefined value. jinja2 allows it unless the template is strict or
+    /// the name is required.
     pub(super) fn undefined_is_used(&self, path: Option<&str>) -> Result<(), StopReason> {
         let required = |name| self.compiled.required.iter().any(|known| known == name);
-        // Strict templates reject every use; others only the names that the caller requires.
+        // Strict templates reject all names, and other templates only the names that the caller
+        // requires.
         if self.strict() || path.is_some_and(required) {
             Err(self.undefined(path))
         } else {
@@ -118,7 +119,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         }
     }
 
-    /// Creates the error for an undefined value.
+    /// Creates the error for the use of an undefined value.
     pub(super) fn undefined(&self, path: Option<&str>) -> StopReason {
         let reason = match path {
             Some(path) => format!("'{path}' is undefined"),
@@ -132,13 +133,13 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         error.into()
     }
 
-    /// Adds the location to an error without one.
+    /// Adds the location to an error that has none.
     #[cold]
     pub(super) fn place(&self, stop: StopReason, span: Span) -> StopReason {
         let StopReason::Failed(mut error) = stop else {
             return stop;
         };
-        // The innermost location wins: outer statements must not replace it.
+        // An outer statement must not replace the location of an inner one.
         if error.span.is_none() {
             let (name, text) = self.compiled.source(self.names.source);
             let at = LineColumn::of(text, span.start);
@@ -157,7 +158,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     ) -> Result<T, StopReason> {
         self.levels += 1;
         if self.levels > MAX_LEVELS {
-            // No decrement on an error: it ends the render, and the evaluator with it.
+            // An error needs no decrement, because it ends the render.
             return Err(self.pass.limit(LimitKind::Nesting));
         }
         let result = run(self);
@@ -165,7 +166,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         result
     }
 
-    /// The same for a macro, an include or a block.
+    /// Increments the depth of macros, includes and blocks while `run` runs.
     pub(super) fn template<T>(
         &mut self,
         run: impl FnOnce(&mut Self) -> Result<T, StopReason>,
@@ -181,7 +182,8 @@ impl<'t, 'p> Evaluator<'t, 'p> {
 
     /// Writes the template's own text.
     fn literal(&mut self, text: &str) -> Result<(), StopReason> {
-        // Captured text is a value that is printed later, so it must not be recorded as literal.
+        // Captured text becomes a value that may be printed later, so it is not recorded as
+        // literal.
         if self.at_output() {
             self.pass.literal(text)
         } else {
@@ -193,7 +195,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         if self.captures.is_empty() {
             return self.pass.write(text);
         }
-        // Captured text counts as memory; output has a limit of its own.
+        // Captured text counts as memory. Output has a separate limit.
         self.charge(text.len())?;
         if let Some(capture) = self.captures.last_mut() {
             capture.push_str(text);
@@ -206,16 +208,16 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         self.captures.is_empty()
     }
 
-    /// Returns the output of `run` as a text; it is a placeholder if one was printed.
+    /// Returns the output of `run` as a text, or a placeholder if `run` printed one.
     pub(super) fn captured(
         &mut self,
         run: impl FnOnce(&mut Self) -> Result<(), StopReason>,
     ) -> Result<Value, StopReason> {
-        // Pending calls inside the captured text must not be confused with earlier ones.
+        // A pending call in the captured text must be told apart from earlier pending calls.
         let before = self.pass.forget_pending();
         let (text, ran) = self.caught(run);
         let pending = self.pass.recall_pending(before);
-        // An error wins over a pending call, as in a sequential render.
+        // As in a sequential render, an error wins over a pending call.
         ran?;
         if pending {
             Err(StopReason::Suspended)
@@ -231,19 +233,18 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         let depth = self.captures.len();
         self.captures.push(String::new());
         let ran = run(self);
-        // An error inside may leave inner captures open.
+        // An error may leave inner captures open.
         self.captures.truncate(depth + 1);
         (self.captures.pop().unwrap_or_default(), ran)
     }
 
-    /// Prepares a value that is about to be inspected or changed. Captured text may contain marks
-    /// of message structure; they are removed entirely, so no character of the secret is ever
-    /// printed.
+    /// Prepares a value for inspection or change. Captured text may contain marks of message
+    /// structure. The marks are removed, so that no part of their secret can be printed.
     pub(super) fn unmarked<'v>(&self, value: &'v Value) -> Cow<'v, Value> {
         let Value::Str(text) = value else {
             return Cow::Borrowed(value);
         };
-        // The search for marks is skipped for templates without any.
+        // A template without message structure needs no search for marks.
         let text = self.compiled.has_marks().then(|| structure::unmarked(text));
         match text.flatten() {
             Some(text) => Cow::Owned(text.into()),
@@ -256,7 +257,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     }
 
     pub(super) fn flow(&mut self, body: &[Statement]) -> Result<Flow, StopReason> {
-        // A skipped statement may leave locations entered, which `stopped` removes.
+        // A skipped statement may leave entered locations, which `stopped` leaves again.
         let entered = self.pass.entered();
         for statement in body {
             self.step()
@@ -273,8 +274,8 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         Ok(Flow::Next)
     }
 
-    /// Decides how to continue after an incomplete statement: with the next one, if it only waits
-    /// for a call.
+    /// Handles a statement that did not complete. If it waits for a call, the next statement is
+    /// evaluated.
     #[cold]
     fn stopped(
         &mut self,
@@ -283,7 +284,8 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         entered: usize,
         holes: usize,
     ) -> Result<Flow, StopReason> {
-        // Waiting is not an error: the following statements still register their calls.
+        // Waiting is not an error, so the following statements are evaluated to register their
+        // calls.
         if let StopReason::Suspended = stop {
             self.pass.leave(entered);
             return self.skip(statement, holes);
@@ -334,7 +336,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
                 let caller = self.macro_value(declared)?;
                 self.call_block(call, caller)?;
             }
-            // The parent template decides where its blocks are rendered.
+            // The parent template determines where its blocks are rendered.
             StatementKind::Block(_) if self.parent.is_some() => {}
             StatementKind::Block(block) => self.block(&block.name, 0)?,
             StatementKind::Extends(name) => self.extends(name)?,
@@ -360,19 +362,19 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         Ok(Flow::Next)
     }
 
-    /// Evaluates an expression for its effects, without inspecting or waiting for its value.
+    /// Evaluates an expression only for its effects, without waiting for its value.
     fn drop_value(&mut self, expr: &Expr) -> Result<(), StopReason> {
         match &expr.kind {
-            // A call is not evaluated as an operand, so that a pending result is no reason to skip.
+            // The result is dropped, so the statement is not skipped if the call is pending.
             ExprKind::Call(callee, arguments) => self.call(callee, arguments).map(drop),
             _ => self.eval(expr).map(drop),
         }
     }
 
     fn print(&mut self, expr: &Expr) -> Result<(), StopReason> {
-        // Only direct output: captured text with a gap would be invalid.
+        // This applies only to direct output, because captured text must be complete.
         if let (true, ExprKind::Call(callee, arguments)) = (self.at_output(), &expr.kind) {
-            // The value is not inspected, so a pending call leaves a placeholder.
+            // The value is only printed, so a pending call leaves a placeholder.
             let called = self.call(callee, arguments);
             return match called.map_err(|stop| self.place(stop, expr.span))? {
                 Some(value) => self.print_value(&value),
@@ -387,10 +389,10 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         printed.map_err(|stop| self.place(stop, expr.span))
     }
 
-    /// Prints texts without copying, also several that are concatenated. Returns false for other
+    /// Prints texts without a copy, including concatenations of texts. Returns false for other
     /// values.
     fn print_seen(&mut self, expr: &Expr) -> Result<bool, StopReason> {
-        // Captured text is charged in `write`, which this path would bypass.
+        // Captured text must be charged, which this path does not do.
         if !self.at_output() {
             return Ok(false);
         }
@@ -400,7 +402,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
             ExprKind::Math(first, rest) => {
                 let added = |(operator, right): &(BinaryOperator, Expr)| {
                     *operator == BinaryOperator::Add && is_text(right)
-                    // Only additions of texts: `+` on other values is arithmetic.
+                    // Only additions of texts are printed here. `+` on other values is arithmetic.
                 };
                 if !is_text(first) || !rest.iter().all(added) {
                     return Ok(false);
@@ -463,8 +465,8 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     ) -> Result<Flow, StopReason> {
         let mut values = Vec::with_capacity(bindings.len());
         for (index, (_, value)) in bindings.iter().enumerate() {
-            // jinja2 evaluates all values before it binds a name, so a value cannot use an earlier
-            // binding.
+            // jinja2 evaluates all values before it binds a name, so a value cannot use another
+            // binding of the same tag.
             let rest = bindings.iter().skip(index + 1).map(|(_, value)| value);
             values.push(self.operand(value, rest)?);
         }
@@ -483,8 +485,8 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         body: &[Statement],
     ) -> Result<Value, StopReason> {
         let scope = self.names.open();
-        // The scope is closed before an error is returned, so names stay consistent for a skipped
-        // statement.
+        // The scope is closed even after an error, so that a skipped statement leaves consistent
+        // names.
         let value = self.captured(|e| e.level(|e| e.body(body)));
         self.names.close(&scope);
         let mut value = value?;
@@ -497,7 +499,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
 
     fn macro_value(&mut self, declared: &Arc<super::ast::Macro>) -> Result<Value, StopReason> {
         let visible = self.names.visible();
-        // A macro keeps the visible names, because jinja2's macros are closures.
+        // A macro is a closure as in jinja2, so it stores the visible names.
         self.pass.charge(visible.len() * 2 * VALUE_SIZE)?;
         let value = Value::Macro(Rc::new(MacroValue {
             declared: Arc::clone(declared),
@@ -505,7 +507,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
             source: self.names.source,
             captured: visible.to_vec(),
         }));
-        // A macro holds values, which hold macros: the depth must stay bounded.
+        // A macro stores values, which may be macros again, so the depth must be limited.
         self.check_depth(&value)?;
         Ok(value)
     }
@@ -519,7 +521,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
             AssignTarget::Name(name) => self.names.assign(name, value),
             AssignTarget::Field(name, field) => {
                 let owner = self.names.own(name);
-                // As in jinja2, only a namespace has assignable fields.
+                // As in jinja2, only a namespace has fields that can be assigned.
                 let Some(Value::Namespace(number)) = owner else {
                     return Err(fail("cannot assign attribute on non-namespace object"));
                 };
@@ -529,7 +531,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
                     namespace.insert(Arc::clone(field), value);
                 }
             }
-            // Unpacking a failed call gives empty values instead of an error.
+            // A failed call is unpacked to empty values instead of an error.
             AssignTarget::Tuple(targets) if value.is_fallback() => {
                 for target in targets {
                     self.assign_target(target, Value::nothing())?;

@@ -1,4 +1,4 @@
-//! Parser for expressions, with jinja2's operator precedence.
+//! Parser of expressions, with jinja2's operator precedence.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::syntax::JinjaPreset;
 use super::test;
 use crate::format::problem::ParseProblem;
 
-/// Precedence of binary operators, loosest first.
+/// Precedence of binary operators, from the loosest to the tightest.
 const OR: usize = 0;
 const AND: usize = 1;
 const NOT: usize = 2;
@@ -38,7 +38,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Parses one expression: `a if b else c` and everything tighter.
+    /// Parses an expression such as `a if b else c`.
     pub(super) fn expression(&mut self) -> ParseResult<Expr> {
         self.nested(|p| {
             let start = p.span().start;
@@ -62,12 +62,12 @@ impl Parser<'_> {
         })
     }
 
-    /// Parses one expression, or several with commas: a tuple.
+    /// Parses an expression, or a tuple of several expressions with commas.
     pub(super) fn tuple(&mut self) -> ParseResult<Expr> {
         self.tuple_of(Self::expression)
     }
 
-    /// The same, where a following `if` belongs to the tag.
+    /// Like [`Parser::tuple`], but a following `if` belongs to the tag.
     pub(super) fn tuple_without_choice(&mut self) -> ParseResult<Expr> {
         self.tuple_of(|p| p.nested(|p| p.ranked(OR)))
     }
@@ -110,7 +110,7 @@ impl Parser<'_> {
         self.chains(operand, start, rank, UNARY)
     }
 
-    /// Parses the following operators, from `tightest` out to `rank`.
+    /// Parses the following operators with a precedence between `tightest` and `rank`.
     fn chains(
         &mut self,
         mut left: Expr,
@@ -229,8 +229,8 @@ impl Parser<'_> {
         })
     }
 
-    /// Parses a sign, or an operand with its suffixes. A sign binds tighter than filters only to
-    /// its operand: `-x|abs` filters the negative.
+    /// Parses an operand with its sign and suffixes. Filters apply to the signed operand: `-x|abs`
+    /// filters the negative value.
     fn unary(&mut self, with_filters: bool) -> ParseResult<Expr> {
         let start = self.span().start;
         let expr = if self.skip_operator("-") {
@@ -270,7 +270,7 @@ impl Parser<'_> {
         self.expr(ExprKind::Constant(value), start, 0)
     }
 
-    /// Adjacent strings are concatenated.
+    /// Parses adjacent strings, which are concatenated.
     fn strings(&mut self) -> String {
         let mut text = String::new();
         while matches!(self.peek(), Token::Str(_)) {
@@ -468,7 +468,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Returns the name of a filter that is a function: in scripts, any unknown filter.
+    /// Consumes the name of a filter that is a late-bound function. In scripts this is any unknown
+    /// filter.
     fn late_filter(&mut self) -> Option<Arc<str>> {
         let Token::Name(name) = *self.peek() else {
             return None;
@@ -532,7 +533,7 @@ impl Parser<'_> {
         self.expr(kind, start, below)
     }
 
-    /// Parses arguments in parentheses, or a single operand without them: `divisibleby 3`.
+    /// Parses the arguments of a test, in parentheses or as a single operand: `divisibleby 3`.
     fn test_arguments(&mut self) -> ParseResult<ArgumentExprs> {
         let operand = match self.peek() {
             Token::Operator("(") => return self.arguments(),

@@ -1,4 +1,4 @@
-//! Python's two ways to format: `'%s' % x` and `'{}'.format(x)`.
+//! Python's two kinds of formatting: `'%s' % x` and `'{}'.format(x)`.
 
 use super::call::EvaluatedArguments;
 use super::eval::{Evaluator, fail};
@@ -7,7 +7,7 @@ use crate::StopReason;
 use crate::format::python::{Operand, Spec, ascii, digits};
 
 impl Evaluator<'_, '_> {
-    /// `format % values`.
+    /// Evaluates `format % values`.
     pub(super) fn percent(&mut self, format: &str, values: &Value) -> Result<Value, StopReason> {
         let mut given = EvaluatedArguments::default();
         match values {
@@ -26,7 +26,7 @@ impl Evaluator<'_, '_> {
         self.percent_given(format, &given)
     }
 
-    /// The same with a list of arguments.
+    /// Like [`Evaluator::percent`], with a list of arguments.
     pub(super) fn percent_given(
         &mut self,
         format: &str,
@@ -55,7 +55,7 @@ impl Evaluator<'_, '_> {
             self.percent_value(value, spec, &mut out)?;
         }
         out.push_str(rest);
-        // Python does not report an unused value if it could be a mapping.
+        // Python does not report an unused value that could be a mapping.
         let ignored = matches!(
             given.positional[..],
             [Value::List(_) | Value::Dict(_) | Value::Undefined(_)]
@@ -111,7 +111,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// `format.format(...)`.
+    /// Evaluates `format.format(...)`.
     pub(super) fn str_format(
         &mut self,
         format: &str,
@@ -154,7 +154,7 @@ impl Evaluator<'_, '_> {
         if spec_text.contains('{') {
             return Err(fail("nested replacement fields are not supported"));
         }
-        // Attributes and indexes in fields could reach into a host, so they are rejected.
+        // Attributes and indexes are rejected, because they could reach into a host.
         if name.contains(['.', '[']) {
             return Err(fail("fields of a format can only be names and numbers"));
         }
@@ -210,7 +210,7 @@ impl Evaluator<'_, '_> {
     }
 }
 
-/// Converts a value to an operand of formatting, if possible.
+/// Returns a value as an operand of formatting, if its type is supported.
 fn operand(value: &Value) -> Option<Operand<'_>> {
     Some(match value {
         Value::Str(text) => Operand::Text(text),

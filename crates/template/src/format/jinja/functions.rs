@@ -20,7 +20,7 @@ const MAX_RANGE: usize = 100_000;
 
 pub(super) struct FunctionEntry {
     pub(super) name: &'static str,
-    /// Names of its parameters; `None` if it takes any arguments.
+    /// Names of the parameters. `None` if the function accepts any arguments.
     pub(super) parameters: Option<&'static [&'static str]>,
     pub(super) run: FunctionFn,
 }
@@ -53,7 +53,7 @@ static FUNCTIONS: &[FunctionEntry] = &[
     function("joiner", Some(&["sep"]), joiner),
 ];
 
-/// Functions that only chat templates of transformers have.
+/// Functions that exist only in the chat templates of transformers.
 static HUGGING_FACE: &[FunctionEntry] = &[
     function("raise_exception", Some(&["message"]), raise_exception),
     function("strftime_now", Some(&["format"]), strftime_now),
@@ -168,7 +168,7 @@ fn raise_exception(
     Err(fail(&*e.text(&message)?))
 }
 
-/// Returns the time of the render in UTC: the same in every pass.
+/// Returns the start time of the render in UTC, which is the same in every pass.
 fn strftime_now(
     e: &mut Evaluator<'_, '_>,
     given: &EvaluatedArguments,

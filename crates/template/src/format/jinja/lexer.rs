@@ -1,4 +1,4 @@
-//! Lexer: tags, whitespace control, names, numbers and strings. The whitespace rules are those of
+//! Lexer of tags, whitespace control, names, numbers and strings. The whitespace rules are those of
 //! jinja2's lexer.
 
 use std::borrow::Cow;
@@ -26,7 +26,7 @@ pub(super) enum Token<'a> {
     End,
 }
 
-/// Operators of two characters come first, so `//` is not two divisions.
+/// Operators. Those of two characters come first, so that `//` is not read as two divisions.
 const OPERATORS: &[&str] = &[
     "//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[", "]", "(", ")", "{", "}",
     ">", "<", "=", ".", ":", "|", ",", ";",
@@ -34,7 +34,7 @@ const OPERATORS: &[&str] = &[
 
 /// Returns the operator at the start of a text.
 fn operator(text: &str) -> Option<&'static str> {
-    // Comparing the first byte skips most of the table.
+    // A comparison of the first byte skips most of the table.
     let first = *text.as_bytes().first()?;
     let begins = |operator: &&&str| {
         operator.as_bytes().first() == Some(&first) && text.starts_with(**operator)
@@ -42,20 +42,20 @@ fn operator(text: &str) -> Option<&'static str> {
     OPERATORS.iter().find(begins).copied()
 }
 
-/// Tokens with their spans.
+/// Tokens and their spans.
 pub(super) type Tokens<'a> = Vec<(Token<'a>, Span)>;
 
 pub(super) struct Lexer<'a> {
     source: &'a str,
     at: usize,
     preset: JinjaPreset,
-    /// Whether the last token ended a line, so blanks before a tag are indentation.
+    /// Whether the last token ended a line. In that case blanks before a tag are indentation.
     line_start: bool,
     literals: Literals,
     tokens: Tokens<'a>,
-    /// Contents of comments.
+    /// Contents of the comments.
     comments: Vec<Span>,
-    /// Tags that begin and end raw text.
+    /// Tags that begin or end raw text.
     raws: Vec<Span>,
 }
 
@@ -66,19 +66,19 @@ pub(super) fn comments(source: &str, preset: JinjaPreset) -> Vec<Span> {
     lexer.comments
 }
 
-/// A text, read as far as possible.
+/// Result of scanning a text that may contain errors.
 pub(super) struct TemplateScan<'a> {
     /// Tokens, including literal text.
     pub(super) tokens: Tokens<'a>,
-    /// Contents of comments.
+    /// Contents of the comments.
     pub(super) comments: Vec<Span>,
-    /// Tags that begin and end raw text, with the white space that they remove.
+    /// Tags that begin or end raw text, with the white space that they remove.
     pub(super) raws: Vec<Span>,
-    /// End of the last tag, if it is unclosed and has no other error.
+    /// Whether the last tag is unclosed but otherwise valid.
     pub(super) is_open: bool,
 }
 
-/// Continues after errors with the next tag, for at most this number of errors.
+/// Scans a text. After an error, scanning continues at the next tag, up to a number of errors.
 pub(super) fn survey(source: &str, preset: JinjaPreset, most_faults: usize) -> TemplateScan<'_> {
     let mut lexer = Lexer::new(source, preset, MessageSyntax::Plain);
     let mut is_open = false;
@@ -94,13 +94,12 @@ pub(super) fn survey(source: &str, preset: JinjaPreset, most_faults: usize) -> T
             is_open = true;
             break;
         }
-        // Unclosed raw text extends to the end.
+        // Unclosed raw text extends to the end of the source.
         if lexer.raws.len() % 2 == 1 {
             break;
         }
-        // Tags are recognized by their openings, wherever scanning begins.
-        // At least one byte past the start of the failed attempt, so that every attempt makes
-        // progress.
+        // A tag is recognized wherever scanning begins. The next attempt starts at least one byte
+        // later, so that every attempt makes progress.
         let from = fault.span.start.max(lexer.at).saturating_add(1);
         let rest = source.get(ceil(source, from)..).unwrap_or_default();
         let Some((next, _)) = next_tag(rest) else {
@@ -116,7 +115,7 @@ pub(super) fn survey(source: &str, preset: JinjaPreset, most_faults: usize) -> T
     }
 }
 
-/// Returns the next character boundary.
+/// Returns the next character boundary at or after an offset.
 fn ceil(source: &str, mut at: usize) -> usize {
     while at < source.len() && !source.is_char_boundary(at) {
         at += 1;
@@ -139,14 +138,14 @@ impl<'a> Lexer<'a> {
             preset,
             line_start: true,
             literals: Literals::new(source.len(), messages),
-            // An estimate that fits most templates and costs little otherwise.
+            // This estimate fits most templates and wastes little memory.
             tokens: Vec::with_capacity((source.len() / 8).min(1024)),
             comments: Vec::new(),
             raws: Vec::new(),
         }
     }
 
-    /// Returns the tokens, and the literal text that they refer to.
+    /// Returns the tokens, and the literal text to which they refer.
     pub(super) fn run(mut self) -> Result<(Tokens<'a>, Literals), ParseProblem> {
         while self.at < self.source.len() {
             self.text_and_tag()?;
@@ -185,7 +184,7 @@ impl<'a> Lexer<'a> {
         let text = self.before_tag(text, tag, sign);
         self.text(text, start);
         let begin = start + offset;
-        // The sign of `{%-` and `{%+` belongs to the delimiter.
+        // The sign in `{%-` and `{%+` is part of the delimiter.
         self.at = begin + 2 + usize::from(matches!(sign, Some('-' | '+')));
         match tag {
             TagKind::Comment => self.comment(begin),
@@ -195,7 +194,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Returns the text before a tag that remains after whitespace control.
+    /// Returns the text before a tag after whitespace control.
     fn before_tag(&self, text: &'a str, tag: TagKind, sign: Option<char>) -> &'a str {
         match sign {
             Some('-') => return text.trim_end(),
@@ -205,7 +204,7 @@ impl<'a> Lexer<'a> {
         if !self.preset.trims() || tag == TagKind::Print {
             return text;
         }
-        // Only blanks on the tag's own line are dropped.
+        // Only blanks on the line of the tag are dropped.
         let line = text.rfind('\n').map(|newline| newline + 1);
         let line = match (line, self.line_start) {
             (Some(line), _) => line,
@@ -219,7 +218,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Skips the end of a tag if its closing mark is next.
+    /// Consumes the end of a tag if this closing mark is next.
     fn close(&mut self, mark: &str) -> bool {
         let rest = self.rest();
         if !rest.starts_with(['-', '+', '}', '%', '#']) {
@@ -228,14 +227,14 @@ impl<'a> Lexer<'a> {
         if let Some(after) = rest.strip_prefix('-').and_then(|r| r.strip_prefix(mark)) {
             self.at += 1 + mark.len() + after.len() - after.trim_start().len();
         } else if let (true, Some(_)) = (
-            // jinja2 has no `+}}`: the plus would be an operator.
+            // In jinja2 the plus in `+}}` is an operator.
             mark != "}}",
             rest.strip_prefix('+').and_then(|r| r.strip_prefix(mark)),
         ) {
             self.at += 1 + mark.len();
         } else if let Some(after) = rest.strip_prefix(mark) {
             self.at += mark.len();
-            // Only block tags and comments drop the following newline.
+            // Only block tags and comments remove the newline after them.
             if self.preset.trims() && mark != "}}" {
                 self.at += after.len() - skip_newline(after).len();
             }
@@ -254,7 +253,7 @@ impl<'a> Lexer<'a> {
             );
         };
         let close = self.at + end;
-        // `-#}` and `+#}` control whitespace and are not part of the comment.
+        // The sign in `-#}` and `+#}` controls whitespace and is not part of the comment.
         let signed = end > 0 && matches!(self.source.as_bytes()[close - 1], b'-' | b'+');
         self.comments.push(Span {
             start: self.at,
@@ -265,7 +264,7 @@ impl<'a> Lexer<'a> {
         Ok(())
     }
 
-    /// Skips `raw %}` if it is next.
+    /// Consumes `raw %}`, if it is next.
     fn raw_begin(&mut self) -> bool {
         let Some(after) = self.rest().trim_start().strip_prefix("raw") else {
             return false;
@@ -305,7 +304,8 @@ impl<'a> Lexer<'a> {
                 if self.close("%}") {
                     let end = self.at;
                     self.raws.push(Span { start: tag, end });
-                    // The blanks before `endraw` are judged by the start of the raw text.
+                    // Blanks before `endraw` are indentation only if they start a line of the raw
+                    // text.
                     let after = std::mem::replace(&mut self.line_start, line_start);
                     let text = self.before_tag(&self.source[start..tag], TagKind::Block, sign);
                     self.line_start = after;
@@ -336,7 +336,7 @@ impl<'a> Lexer<'a> {
         loop {
             self.skip_blanks();
             let start = self.at;
-            // Inside brackets `}}` closes two dicts.
+            // Inside brackets, `}}` closes two dicts instead of the tag.
             if open.is_empty() && self.close(mark) {
                 self.push(end, start);
                 return Ok(());
@@ -357,7 +357,7 @@ impl<'a> Lexer<'a> {
     fn skip_blanks(&mut self) {
         let rest = self.rest();
         let blanks = rest.bytes().take_while(|byte| *byte == b' ').count();
-        // Few tokens are followed by another kind of blank.
+        // Fast path: blanks other than a space are rare after a token.
         if rest
             .as_bytes()
             .get(blanks)
@@ -400,7 +400,7 @@ impl<'a> Lexer<'a> {
         Ok(Token::Operator(operator))
     }
 
-    /// Brackets must match; while one is open, `}}` does not end a tag.
+    /// Matches brackets. While a bracket is open, `}}` does not end a tag.
     fn bracket(
         &self,
         operator: &'static str,
@@ -480,7 +480,7 @@ impl<'a> Lexer<'a> {
 fn word_end(text: &str) -> usize {
     let in_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     let ascii = text.bytes().take_while(in_word).count();
-    // Only a word that continues outside ASCII needs the slow search.
+    // The slow search is needed only for a word with characters outside ASCII.
     if text.as_bytes().get(ascii).is_none_or(u8::is_ascii) {
         return ascii;
     }
@@ -507,7 +507,7 @@ fn next_tag(text: &str) -> Option<(usize, TagKind)> {
     None
 }
 
-/// Reads `.5`, or nothing.
+/// Returns the length of a fraction such as `.5`, or 0.
 fn fraction(text: &str) -> usize {
     let Some(after) = text.strip_prefix('.') else {
         return 0;
@@ -519,7 +519,7 @@ fn fraction(text: &str) -> usize {
     }
 }
 
-/// Reads `e+5`, or nothing.
+/// Returns the length of an exponent such as `e+5`, or 0.
 fn exponent(text: &str) -> usize {
     let Some(after) = text.strip_prefix(['e', 'E']) else {
         return 0;
@@ -539,7 +539,7 @@ fn skip_newline(text: &str) -> &str {
     text.strip_prefix('\n').unwrap_or(text)
 }
 
-/// jinja2 drops one newline at the end of a template.
+/// Returns the text without its last newline, which jinja2 drops at the end of a template.
 fn without_last_newline(text: &str) -> &str {
     match text.strip_suffix('\n') {
         Some(text) => text.strip_suffix('\r').unwrap_or(text),
@@ -555,7 +555,7 @@ fn newlines(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Decodes Python's escapes; an unknown one stays unchanged.
+/// Decodes Python's escapes. Unknown escapes stay unchanged.
 fn unescape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -582,7 +582,7 @@ fn unescape(text: &str) -> String {
             'u' => 4,
             'U' => 8,
             other => {
-                // Python keeps an unknown escape as it is, with its backslash.
+                // Python keeps an unknown escape with its backslash.
                 out.push('\\');
                 push(&mut out, other)
             }

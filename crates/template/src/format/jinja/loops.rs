@@ -1,4 +1,4 @@
-//! Loops: their iterations, `loop`, and the condition on their items.
+//! Evaluation of loops: their iterations, the variable `loop`, and the condition on their items.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -15,7 +15,7 @@ impl Evaluator<'_, '_> {
         self.for_loop(node, &iterable, 0)
     }
 
-    /// Runs a loop; `depth` counts recursive ones from 0.
+    /// Runs a loop. `depth` is the recursion depth of the loop, starting at 0.
     pub(super) fn for_loop(
         &mut self,
         node: &Arc<For>,
@@ -26,18 +26,19 @@ impl Evaluator<'_, '_> {
         let mut items = items.map_err(|stop| self.place(stop, node.iterable.span))?;
         if let Some(condition) = &node.condition {
             // The condition is evaluated for all items first, because `loop.length` counts only
-            // matching ones.
+            // matching items.
             items = self.matching(node, condition, &items)?;
         }
         if items.len() == 0 {
             return self.level(|e| e.body(&node.otherwise));
         }
-        // Opened after the condition, which must not see `loop`.
+        // The scope is opened after the condition, which cannot access `loop`.
         let scope = self.names.open();
         let state = self.loop_state(node, &items, depth);
         let (mut kept, mut lost) = (None, false);
         let entered = self.pass.entered();
-        // The location of the loop distinguishes calls of different loops in the same template.
+        // The location of the loop distinguishes its calls from those of other loops in the
+        // template.
         self.pass.enter(node.iterable.span.start);
         self.pass.enter(0);
         for index in 0..items.len() {
@@ -50,7 +51,7 @@ impl Evaluator<'_, '_> {
             self.names
                 .turn(&scope, kept.unwrap_or(usize::from(state.is_some())));
             self.assign_target(&node.target, item)?;
-            // The names of the target stay, and get new values.
+            // The names of the target stay in scope and get new values in each iteration.
             kept.get_or_insert(self.names.since(&scope));
             match self.level(|e| e.flow(&node.body))? {
                 Flow::Next | Flow::Continue => {}
@@ -63,11 +64,11 @@ impl Evaluator<'_, '_> {
         }
         self.pass.leave(entered);
         self.names.close(&scope);
-        // The state may outlive the loop in a macro; `changed` must not keep values alive.
+        // A macro may keep the state after the loop, but `changed` must not keep values alive.
         if let Some(state) = state {
             state.changed.replace(None);
         }
-        // After the scope is closed: the names that become placeholders are outside the loop.
+        // The scope must be closed first, because the placeholders are for names outside the loop.
         if lost {
             self.invalidate_loop(node)
         } else {
@@ -75,7 +76,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// Sets `loop`, if any source of the set uses it.
+    /// Sets `loop`, if any source of the set uses the variable.
     fn loop_state(&mut self, node: &Arc<For>, items: &List, depth: usize) -> Option<Rc<LoopState>> {
         let name = self.compiled.loop_name.as_ref()?;
         let state = Rc::new(LoopState {
@@ -99,7 +100,7 @@ impl Evaluator<'_, '_> {
         for (index, item) in items.iter().enumerate() {
             self.step()?;
             self.pass.turn(index);
-            // The item's names of the previous item are removed before the next one is bound.
+            // The names of the previous item are removed before the next item is bound.
             self.names.turn(&scope, 0);
             self.assign_target(&node.target, item.clone())?;
             match self.condition(condition) {
@@ -108,14 +109,14 @@ impl Evaluator<'_, '_> {
                     found.push(item);
                 }
                 Ok(false) => {}
-                // The conditions of the other items are evaluated whatever this one is.
+                // The conditions of the other items are evaluated in any case.
                 Err(StopReason::Suspended) if !self.pass.is_stopped() => hole = true,
                 Err(stop) => return Err(stop),
             }
         }
         self.pass.leave(entered);
         self.names.close(&scope);
-        // Whether an item belongs to the loop is unknown, and with it the loop's length.
+        // If it is unknown whether an item matches, the length of the loop is unknown too.
         if hole {
             return Err(StopReason::Suspended);
         }

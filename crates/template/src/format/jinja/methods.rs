@@ -1,5 +1,5 @@
-//! Python's methods of texts, lists and objects. Those that would change a value are errors, as in
-//! the sandbox of chat templates.
+//! Python's methods of texts, lists and objects. Methods that change a value are errors, as in the
+//! sandbox for chat templates.
 
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ const LIST: &[&str] = &["copy", "count", "index"];
 const DICT: &[&str] = &["copy", "get", "items", "keys", "values"];
 const LOOP: &[&str] = &["changed", "cycle"];
 const CYCLER: &[&str] = &["next", "reset"];
-/// Methods of Python that change the value.
+/// Python methods that change their value.
 const CHANGES: &[&str] = &[
     "append",
     "clear",
@@ -89,15 +89,15 @@ pub(super) fn exists(value: &Value, name: &str) -> bool {
     }
 }
 
-/// Whether any value has a method with this name: `x.items()` does not need a variable `items` in
-/// `x`.
+/// Whether any type of value has a method with this name. In `x.items()` such a name is not a
+/// reference to a field `items`.
 pub(super) fn is_known(name: &str) -> bool {
     [TEXT, LIST, DICT, CHANGES]
         .iter()
         .any(|names| names.contains(&name))
 }
 
-/// Whether an object has a method with this name, which hides a key.
+/// Whether objects have a method with this name. The method hides a key with the same name.
 pub(crate) fn of_dict(name: &str) -> bool {
     DICT.contains(&name) || CHANGES.contains(&name)
 }
@@ -215,7 +215,7 @@ impl Evaluator<'_, '_> {
         name: &str,
         given: &EvaluatedArguments,
     ) -> Result<Value, StopReason> {
-        // Every method reads the text, and most build one of its size.
+        // Every method reads the text, and most methods build a text of similar size.
         self.charge(text.len())?;
         Ok(match name {
             "upper" => text.to_uppercase().into(),
@@ -411,7 +411,7 @@ impl Evaluator<'_, '_> {
         let left = match name {
             "ljust" => 0,
             "rjust" => missing,
-            // Depending on the width, Python puts the odd blank left or right.
+            // As in Python, the width determines on which side an odd blank goes.
             _ => missing / 2 + (missing & width & 1),
         };
         Ok(padded(text, left, missing - left, fill).into())
@@ -456,7 +456,7 @@ impl Evaluator<'_, '_> {
     }
 }
 
-/// Checks the number of arguments, and accepts names only where Python does.
+/// Checks the number of arguments, and rejects named arguments where Python does.
 fn check_arguments(
     subject: &Value,
     name: &str,
@@ -506,7 +506,7 @@ fn unsafe_method(name: &str, kind: &str) -> StopReason {
     ))
 }
 
-/// Whether a character ends a word for Python's `title`.
+/// Whether a character separates words for Python's `title`.
 fn uncased(c: char) -> bool {
     !(c.is_uppercase() || c.is_lowercase())
 }
@@ -519,7 +519,8 @@ fn swap_case(c: char) -> String {
     }
 }
 
-/// Converts to upper case after every character that `starts` a word, and to lower case elsewhere.
+/// Converts each letter at the start of a word to upper case, and other letters to lower case.
+/// `starts` selects the characters before a word.
 pub(super) fn cased_words(text: &str, starts: impl Fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut start = true;
@@ -534,7 +535,7 @@ pub(super) fn cased_words(text: &str, starts: impl Fn(char) -> bool) -> String {
     out
 }
 
-/// Strips these characters, or blanks, from the given sides.
+/// Strips these characters, or blanks, from the selected sides.
 pub(super) fn trimmed<'a>(text: &'a str, chars: Option<&str>, sides: (bool, bool)) -> &'a str {
     let strips = |c: char| chars.map_or(c.is_whitespace(), |chars| chars.contains(c));
     let text = if sides.0 {
@@ -580,7 +581,7 @@ fn affix(
     Ok(Value::Bool(found))
 }
 
-/// Splits into at most `limit` words; the last contains the rest of the text.
+/// Splits a text into at most `limit` words. The last one contains the rest of the text.
 fn words(text: &str, limit: usize) -> Vec<&str> {
     let mut words = Vec::new();
     let mut rest = text.trim_start();
@@ -596,7 +597,7 @@ fn words(text: &str, limit: usize) -> Vec<&str> {
     words
 }
 
-/// The same from the end, last word first.
+/// Splits a text from its end. The last word comes first.
 fn last_words(text: &str, limit: usize) -> Vec<&str> {
     let mut words = Vec::new();
     let mut rest = text.trim_end();
@@ -624,8 +625,8 @@ fn lines(text: &str, keep_ends: bool) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the searched part of a text, from the second to the third argument, and the number of
-/// characters before it.
+/// Returns the part of a text between the second and the third argument, and the number of
+/// characters before that part.
 fn window<'a>(
     text: &'a str,
     given: &EvaluatedArguments,
@@ -660,7 +661,7 @@ fn window<'a>(
     Ok(Some((usize::try_from(start).unwrap_or(0), within)))
 }
 
-/// Converts a byte offset to a character index.
+/// Returns the character index of a search result.
 fn place(text: &str, given: &EvaluatedArguments, last: bool) -> Result<Option<usize>, StopReason> {
     let Value::Str(part) = given.need(0, "sub")? else {
         return Err(fail("must be str"));
@@ -677,7 +678,7 @@ fn place(text: &str, given: &EvaluatedArguments, last: bool) -> Result<Option<us
     Ok(found.map(|at| skipped + characters(at)))
 }
 
-/// Predicates on every character.
+/// Whether a text satisfies a predicate such as `isalpha` on all characters.
 fn is_kind(text: &str, name: &str) -> bool {
     let all = |test: fn(char) -> bool| !text.is_empty() && text.chars().all(test);
     match name {

@@ -1,11 +1,13 @@
-//! Jinja, as used by Hugging Face chat templates and LangChain: jinja2's syntax, Python's values,
+//! Jinja, as in Hugging Face chat templates and LangChain: jinja2's syntax, Python's values, and
 //! access only to the given variables.
 //!
-//! This evaluator is not based on a Jinja crate, for three reasons. Limits: a library's operators
-//! and filters allocate without a check, which a fuel counter does not see; here every operation
-//! charges before it builds. Late-bound calls: a library's functions outlive a render, so they
-//! cannot borrow from it; here a call goes through the [`Pass`] and suspends. Fidelity: the best
-//! crate differs from jinja2 in its operators.
+//! This evaluator is not based on a Jinja crate, for three reasons:
+//!
+//! - Limits: operators and filters of a library allocate without a check, and a fuel counter does
+//!   not see this. Here every operation charges before it builds a value.
+//! - Late-bound calls: functions of a library outlive a render, so they cannot borrow from it. Here
+//!   a call goes through the [`Pass`] and can suspend the evaluation.
+//! - Fidelity: the operators of the best crate differ from those of jinja2.
 
 mod ast;
 mod call;
@@ -60,13 +62,13 @@ pub struct JinjaFormat {
 }
 
 impl JinjaFormat {
-    /// Creates the format under its usual names, with the settings of transformers.
+    /// Creates the format `jinja` with the settings of Hugging Face transformers.
     #[must_use]
     pub fn hugging_face() -> Self {
         Self::default()
     }
 
-    /// Creates the format `jinja-plain`: jinja2 without settings, as in LangChain.
+    /// Creates the format `jinja-plain`, which is jinja2 without settings, as in LangChain.
     ///
     /// # Examples
     ///
@@ -99,8 +101,8 @@ impl JinjaFormat {
         }
     }
 
-    /// Creates the format `semantic-kernel-jinja2`: jinja2 without settings, with the helpers and
-    /// the functions of Semantic Kernel.
+    /// Creates the format `semantic-kernel-jinja2`, which is jinja2 without settings, with the
+    /// helpers and functions of Semantic Kernel.
     #[must_use]
     pub fn semantic_kernel() -> Self {
         JinjaFormat {
@@ -109,9 +111,9 @@ impl JinjaFormat {
         }
     }
 
-    /// Creates the format `jinja-script`: the Hugging Face preset for scripts (`.ai.yaml`). Values
-    /// print as in JavaScript (`true`, `null`, compact JSON; an object of plain values that begins
-    /// a line as `* key: value` lines), `+` concatenates a text with any value, and an unknown
+    /// Creates the format `jinja-script`, the Hugging Face preset for scripts (`.ai.yaml`). Values
+    /// print as in JavaScript: `true`, `null`, compact JSON. An object of plain values that begins
+    /// a line prints as `* key: value` lines. `+` concatenates a text with any value. An unknown
     /// filter is a late-bound function: `{{ x|f(a) }}` calls `f(x, a)`.
     #[must_use]
     pub fn script() -> Self {
@@ -121,9 +123,9 @@ impl JinjaFormat {
         }
     }
 
-    /// Sets whether the output equals that of Semantic Kernel: untrusted variables and results of
-    /// functions are HTML-encoded, and untrusted lists and objects are rejected. Messages do not
-    /// need this here.
+    /// Sets whether the output equals that of Semantic Kernel, which HTML-encodes untrusted
+    /// variables and results of functions, and rejects untrusted lists and objects. Messages do not
+    /// need this.
     #[must_use]
     pub fn encoded(self) -> Self {
         JinjaFormat {
@@ -227,21 +229,21 @@ impl TemplateFormat for JinjaFormat {
 struct JinjaTemplate {
     sources: Vec<Compilation>,
     references: References,
-    /// See [`JinjaTemplate::has_effects`]; computed at the first use.
+    /// Result of [`JinjaTemplate::has_effects`], computed at the first use.
     effects: std::sync::OnceLock<bool>,
     preset: JinjaPreset,
     missing: Missing,
-    /// Names that are errors to read if undefined.
+    /// Names whose use is an error if they are undefined.
     required: Vec<String>,
-    /// The name `loop`, if any source uses it; otherwise loops need not track their state.
+    /// The name `loop`, if any source uses `loop`. If not, loops do not track their state.
     loop_name: Option<Arc<str>>,
-    /// Whether external values are HTML-encoded.
+    /// Whether untrusted external values are HTML-encoded.
     encoded: bool,
-    /// Variables that are not encoded, and whose text may contain message structure.
+    /// Variables that are not encoded and may contain message structure.
     trusted: Vec<String>,
     /// Whether results of functions may contain message structure.
     trusted_results: bool,
-    /// Whether there is such structure.
+    /// Syntax of message structure.
     messages: MessageSyntax,
 }
 
@@ -268,7 +270,7 @@ impl JinjaTemplate {
         self.encoded && !self.trusts(variable)
     }
 
-    /// Whether all variables are used without preparation.
+    /// Whether templates use all variables unchanged.
     fn takes_as_is(&self) -> bool {
         !self.encoded && self.trusted.is_empty()
     }
@@ -278,7 +280,7 @@ impl JinjaTemplate {
         self.messages == MessageSyntax::Elements || self.preset == JinjaPreset::SemanticKernel
     }
 
-    /// Returns the text of a trusted variable, with its tags marked.
+    /// Returns the text of a variable. If the variable is trusted, its message tags are marked.
     fn marked(&self, variable: &str, text: &Arc<str>) -> Arc<str> {
         if !self.trusts(variable) {
             return Arc::clone(text);
@@ -286,7 +288,7 @@ impl JinjaTemplate {
         self.with_tags(text)
     }
 
-    /// Returns a text with marked tags, if they are message structure.
+    /// Returns a text with marked message tags, if these are message structure.
     fn with_tags(&self, text: &Arc<str>) -> Arc<str> {
         if self.messages == MessageSyntax::Plain {
             return Arc::clone(text);
@@ -301,7 +303,7 @@ impl JinjaTemplate {
         self.sources.get(index).map(|source| &source.program)
     }
 
-    /// Returns a range of the literal text of a source.
+    /// Returns a range of a source's literal text.
     fn literal(&self, source: usize, place: &Range<usize>) -> &str {
         let source = self.sources.get(source);
         let text = source.and_then(|source| source.literals.get(place.clone()));

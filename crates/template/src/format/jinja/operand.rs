@@ -15,7 +15,7 @@ use crate::{LimitKind, StopReason};
 impl Evaluator<'_, '_> {
     pub(super) fn eval(&mut self, expr: &Expr) -> Result<Value, StopReason> {
         let result = match &expr.kind {
-            // Leaves do not count as a level of nesting.
+            // Expressions without operands add no level of nesting.
             ExprKind::Constant(value) => Ok(Value::from(value)),
             ExprKind::Name(name) => self.name(name),
             _ => self.level(|e| {
@@ -43,7 +43,7 @@ impl Evaluator<'_, '_> {
                 self.call(callee, arguments)?.ok_or(StopReason::Suspended)
             }
             ExprKind::Filter(subject, call) => {
-                // Located here, so the innermost expression is reported.
+                // The location is added here, so that the error reports the innermost expression.
                 let value = self.operand(subject, call.arguments.all())?;
                 let filtered = self.filter(&value, call);
                 filtered.map_err(|stop| self.place(stop, call.span))
@@ -56,7 +56,7 @@ impl Evaluator<'_, '_> {
             } => {
                 let value = self.operand(subject, arguments.all())?;
                 let given = self.evaluate_arguments(arguments)?;
-                // Tests on a failed call have rules of their own.
+                // Tests treat a failed call specially.
                 let holds = if value.is_fallback() {
                     self.test_standing_in(test, &value, &given)?
                 } else {
@@ -72,16 +72,15 @@ impl Evaluator<'_, '_> {
             ExprKind::Positive(operand) => self.eval(operand),
             ExprKind::Math(first, rest) => self.math_chain(first, rest),
             ExprKind::Compare(first, rest) => {
-                // Equality of texts is the most common comparison in chat templates, and needs no
-                // copies.
+                // Chat templates mostly compare texts for equality, which needs no copies.
                 if let Some(holds) = self.same_text(first, rest)? {
                     return Ok(Value::Bool(holds));
                 }
-                // Only the first comparison is always made.
+                // Only the first comparison is evaluated in every case.
                 let certain = rest.iter().take(1).map(|(_, right)| right);
                 let mut left = self.operand(first, certain)?;
                 for (comparison, right) in rest {
-                    // Later operands are evaluated only if the comparison so far is true.
+                    // A later operand is evaluated only if all comparisons before it are true.
                     let right = self.eval(right)?;
                     if !self.compare(*comparison, &left, &right)? {
                         return Ok(Value::Bool(false));
@@ -100,7 +99,7 @@ impl Evaluator<'_, '_> {
             } => match (self.condition(condition)?, otherwise) {
                 (true, _) => self.eval(then),
                 (false, Some(otherwise)) => self.eval(otherwise),
-                // jinja2's inline `if` without `else` is undefined.
+                // As in jinja2, an inline `if` without `else` can be undefined.
                 (false, None) => Ok(Value::UNDEFINED),
             },
             ExprKind::List(items) => self.list_expr(Sort::List, items),
@@ -109,8 +108,8 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// Evaluates an operand. If it is a placeholder, the other operands that are always evaluated
-    /// are evaluated too, for the calls in them.
+    /// Evaluates an operand. If it is a placeholder, the other operands are evaluated too, so that
+    /// calls in them are registered. `others` are the operands that are evaluated in every case.
     #[inline]
     pub(super) fn operand<'x>(
         &mut self,
@@ -126,11 +125,11 @@ impl Evaluator<'_, '_> {
     #[cold]
     fn after_hole<'x>(&mut self, others: impl Iterator<Item = &'x Expr>) -> StopReason {
         for other in others {
-            // `stop` means that nothing after the placeholder is certain.
+            // After [`Pass::stop`] it is unknown whether the following operands are evaluated.
             if self.pass.is_stopped() {
                 break;
             }
-            // An error in another operand would also happen in a sequential render.
+            // A sequential render would fail with this error as well.
             if let Err(failed @ StopReason::Failed(_)) = self.eval(other) {
                 return failed;
             }
@@ -138,9 +137,9 @@ impl Evaluator<'_, '_> {
         StopReason::Suspended
     }
 
-    /// Whether an expression is true; an undefined one is false, unless strict.
+    /// Whether an expression is true. An undefined value is false, unless the template is strict.
     pub(super) fn condition(&mut self, expr: &Expr) -> Result<bool, StopReason> {
-        // Truth of a borrowed value needs no copy, for example of a long list.
+        // A borrowed value, such as a long list, is not copied.
         if let Some(truth) = self.names.borrow_expr(expr).and_then(ValueRef::is_true) {
             return Ok(truth);
         }
@@ -149,7 +148,7 @@ impl Evaluator<'_, '_> {
         truth.map_err(|stop| self.place(stop, expr.span))
     }
 
-    /// Compares two texts for equality or inequality; `None` for other comparisons.
+    /// Compares two texts for equality or inequality. Returns `None` for other comparisons.
     fn same_text(
         &mut self,
         left: &Expr,
@@ -163,7 +162,7 @@ impl Evaluator<'_, '_> {
         let (Some(left), Some(right)) = (text(left), text(right)) else {
             return Ok(None);
         };
-        // Comparing texts is linear in the shorter one.
+        // The time of a comparison is linear in the shorter text.
         self.pass.steps(left.len().min(right.len()) / 256)?;
         Ok(Some(
             (left == right) == (*comparison == CompareOperator::Equal),
@@ -183,10 +182,10 @@ impl Evaluator<'_, '_> {
         let mut last = Value::None;
         for operand in operands {
             last = self.eval(operand)?;
-            // By address: equal expressions may occur several times.
+            // Compared by address, because equal expressions may occur several times.
             if operands
                 .last()
-                // The last operand is the result and need not have a truth value.
+                // The last operand is the result and may lack a truth value.
                 .is_some_and(|end| std::ptr::eq(end, operand))
             {
                 break;
@@ -199,14 +198,14 @@ impl Evaluator<'_, '_> {
     }
 
     fn name(&mut self, name: &Arc<str>) -> Result<Value, StopReason> {
-        // Names of the template hide variables with the same name.
+        // A name that the template sets hides the variable with that name.
         match self.names.own(name) {
             Some(Value::Hole) => return Err(StopReason::Suspended),
             Some(value) => return Ok(value.clone()),
             None => {}
         }
         if let Some(value) = self.names.variable(name) {
-            // A caller's value may be deeper than the evaluator's recursion allows.
+            // A caller's value may be too deep for the recursion of the evaluator.
             if value.depth() > quillet_core::value::MAX_DEPTH {
                 return Err(self.pass.limit(LimitKind::ValueDepth));
             }
@@ -219,7 +218,7 @@ impl Evaluator<'_, '_> {
             }
             return Ok(value.into());
         }
-        // After variables, since a chat template may have a variable `self`.
+        // Checked after the variables, because a chat template may have a variable `self`.
         if &**name == "self" {
             return Ok(Value::Blocks);
         }
@@ -230,8 +229,8 @@ impl Evaluator<'_, '_> {
         })
     }
 
-    /// Evaluates operators of equal precedence. Texts in a chain of additions are joined in place,
-    /// so a long chain is not copied at each operator.
+    /// Evaluates operators of equal precedence. Texts in a chain of additions are appended in
+    /// place, so that a long chain is not copied at each operator.
     fn math_chain(
         &mut self,
         first: &Expr,
@@ -239,7 +238,7 @@ impl Evaluator<'_, '_> {
     ) -> Result<Value, StopReason> {
         let after = |at: usize| rest.iter().skip(at).map(|(_, right)| right);
         let mut left = self.operand(first, after(0))?;
-        // Collected separately: `left` would be copied at every addition.
+        // The texts are collected here, because `left` would be copied at every addition.
         let mut joined = String::new();
         for (at, (operator, right)) in rest.iter().enumerate() {
             let right = self.operand(right, after(at + 1))?;
@@ -254,7 +253,7 @@ impl Evaluator<'_, '_> {
                 joined.push_str(more);
                 continue;
             }
-            // Another operator follows, so the collected text becomes its left operand.
+            // The collected text is the left operand of the next operator.
             if !joined.is_empty() {
                 left = std::mem::take(&mut joined).into();
             }
@@ -274,13 +273,13 @@ impl Evaluator<'_, '_> {
             let text = self.text(&value);
             texts.push(text.map_err(|stop| self.place(stop, part.span))?);
         }
-        // All texts together, before they are joined.
+        // All texts are charged before they are joined.
         self.charge(texts.iter().map(|text| text.len()).sum())?;
         Ok(texts.concat().into())
     }
 
     fn list_expr(&mut self, sort: Sort, items: &[Expr]) -> Result<Value, StopReason> {
-        // Before the items are evaluated, since their number is known.
+        // The number of items is known, so they are charged before they are evaluated.
         self.pass.charge(items.len() * VALUE_SIZE)?;
         let mut values = Vec::with_capacity(items.len());
         for (at, item) in items.iter().enumerate() {
@@ -308,12 +307,12 @@ impl Evaluator<'_, '_> {
         key.ok_or_else(|| fail(format!("unhashable type: '{}'", value.kind())))
     }
 
-    /// Returns the key of a value; `None` if Python cannot hash it.
+    /// Returns the key for a value, or `None` if the value is not hashable in Python.
     fn hashed(&mut self, value: &Value) -> Result<Option<DictKey>, StopReason> {
         let Value::List(list) = value else {
             return Ok(DictKey::of(value));
         };
-        // In Python only tuples are hashable among the sequences.
+        // In Python tuples are the only hashable sequences.
         if list.sort != Sort::Tuple {
             return Ok(None);
         }
@@ -330,23 +329,23 @@ impl Evaluator<'_, '_> {
     }
 
     pub(super) fn dict(&mut self, table: IndexMap<DictKey, Value>) -> Result<Value, StopReason> {
-        // An entry takes about three values: key, value and hash table.
+        // An entry needs the memory of about three values: the key, the value, and the hash table.
         self.pass.charge(table.len() * 3 * VALUE_SIZE)?;
         let dict = Value::Dict(Dict::new(table));
         self.check_depth(&dict)?;
         Ok(dict)
     }
 
-    // Attributes and items of values.
+    // Attributes and items.
 
-    /// Evaluates `subject.name`: `None` if it does not exist. As in Python, a method hides a key
-    /// with its name.
+    /// Evaluates `subject.name`, or returns `None` if the name does not exist. As in Python, a
+    /// method hides a key with the same name.
     pub(super) fn attribute(
         &mut self,
         subject: &Value,
         name: &Arc<str>,
     ) -> Result<Option<Value>, StopReason> {
-        // jinja2 allows one undefined level: `x.y` of a missing `x` is an error.
+        // jinja2 allows one undefined level: `x` may be missing, but then `x.y` is an error.
         if let Value::Undefined(path) = subject {
             return Err(self.undefined(path.as_deref()));
         }
@@ -355,11 +354,11 @@ impl Evaluator<'_, '_> {
         {
             return Ok(Some(standing_in(subject, map, name)));
         }
-        // `.length` exists only in scripts.
+        // `.length` is available only in scripts.
         if let Some(length) = self.script_length(subject, name)? {
             return Ok(Some(length));
         }
-        // Before keys: `x.items` is the method even if the object has a key `items`.
+        // Methods come before keys: `x.items` is the method even if the object has a key `items`.
         if methods::exists(subject, name) {
             let method = (subject.clone(), Arc::clone(name));
             return Ok(Some(Value::Method(method.into())));
@@ -394,7 +393,7 @@ impl Evaluator<'_, '_> {
         })
     }
 
-    /// Evaluates `subject[key]`: `None` if it does not exist.
+    /// Evaluates `subject[key]`, or returns `None` if the key does not exist.
     pub(super) fn item(
         &mut self,
         subject: &Value,
@@ -403,7 +402,7 @@ impl Evaluator<'_, '_> {
         if let Value::Undefined(path) = subject {
             return Err(self.undefined(path.as_deref()));
         }
-        // The fallback of a failed call has items only if its inner value does.
+        // A fallback value has items only if its inner value has items.
         if subject.is_fallback() {
             let found = match (subject.meant(), key) {
                 (_, Value::Str(name)) => return self.attribute(subject, name),
@@ -412,7 +411,7 @@ impl Evaluator<'_, '_> {
             };
             return Ok(Some(found.unwrap_or_else(Value::nothing)));
         }
-        // An index into marked text could return a part of the secret.
+        // An index into marked text could reveal a part of the secret.
         let subject = &*self.unmarked(subject);
         let found = match (subject, key) {
             (Value::Dict(dict), key) => {
@@ -430,7 +429,7 @@ impl Evaluator<'_, '_> {
             _ => None,
         };
         match (found, key) {
-            // As in jinja2, `x['name']` falls back to attributes.
+            // As in jinja2, `x['name']` may also be an attribute.
             (None, Value::Str(name)) => self.attribute(subject, name),
             (found, _) => Ok(found),
         }
@@ -458,7 +457,7 @@ impl Evaluator<'_, '_> {
         self.slice(&value, numbers)
     }
 
-    /// Evaluates a test of a failed call: it is undefined unless it has a fallback value.
+    /// Evaluates a test of a failed call, which is undefined unless it has a fallback value.
     #[cold]
     fn test_standing_in(
         &mut self,
@@ -485,7 +484,7 @@ impl Evaluator<'_, '_> {
         }
         match &*self.unmarked(value) {
             Value::List(list) if list.has_places() => {
-                // A slice of a range stays lazy, however long.
+                // A slice of a range is another range, so its items are not created.
                 if let Some(range) = list.as_range() {
                     return Ok(Value::List(slice_of_range(range, list.len(), parts)?));
                 }
@@ -502,7 +501,7 @@ impl Evaluator<'_, '_> {
                 self.list(sort, items)
             }
             Value::Str(text) => {
-                // Four bytes per character, and the text itself.
+                // The characters need four bytes each, in addition to the text.
                 self.charge(text.len() * 5)?;
                 let characters: Vec<char> = text.chars().collect();
                 let indices = slice_indices(characters.len(), parts)?;
@@ -538,7 +537,7 @@ impl Evaluator<'_, '_> {
                 Ok(List::new(Sort::List, keys))
             }
             Value::Str(text) => {
-                // Each character becomes a text of its own.
+                // Each character becomes a separate text.
                 self.charge(text.len().saturating_mul(2 * VALUE_SIZE))?;
                 let characters = text
                     .chars()
@@ -546,7 +545,7 @@ impl Evaluator<'_, '_> {
                 Ok(List::new(Sort::List, characters.collect()))
             }
             Value::Undefined(path) => {
-                // Iterating over an undefined value yields nothing, unless it is strict.
+                // Unless the template is strict, a loop over an undefined value has no iterations.
                 self.undefined_is_used(path.as_deref())?;
                 Ok(List::new(Sort::List, Vec::new()))
             }
@@ -554,10 +553,10 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// The same for a filter that visits every item, which counts as steps.
+    /// Returns the items for a filter that visits all of them. Each item is a step.
     pub(super) fn items(&mut self, value: &Value) -> Result<Vec<Value>, StopReason> {
         let list = self.iterate(value)?;
-        // Items of lazy ranges are created here, so they are charged.
+        // A range creates its items here, so they are charged.
         self.pass.steps(list.len())?;
         self.charge(list.len() * VALUE_SIZE)?;
         Ok(list.iter().collect())
@@ -586,7 +585,7 @@ impl Evaluator<'_, '_> {
         }
         if let Some(spread) = &arguments.spread_named {
             let value = self.eval(spread)?;
-            // `**` requires a mapping, as in Python.
+            // As in Python, `**` requires a mapping.
             let Value::Dict(dict) = value else {
                 return Err(fail("argument after ** must be a mapping"));
             };
@@ -599,7 +598,7 @@ impl Evaluator<'_, '_> {
     }
 }
 
-/// Returns the dotted path of an expression, if it is one.
+/// Returns an expression as a dotted path, if it is one.
 fn path(expr: &Expr) -> Option<String> {
     match &expr.kind {
         ExprKind::Name(name) => Some(name.to_string()),
@@ -617,11 +616,11 @@ fn path(expr: &Expr) -> Option<String> {
     }
 }
 
-/// Returns the value inside a failed call's fallback: empty, unless it has content of its own.
+/// Returns a field of a fallback value. It is empty, unless the fallback has content.
 #[cold]
 fn standing_in(subject: &Value, map: &quillet_core::Map, name: &Arc<str>) -> Value {
     let meant = subject.meant();
-    // A method of the inner value wins, so that `x.items()` works on a fallback.
+    // A method of the inner value wins, so that `x.items()` works on a fallback value.
     if methods::exists(&meant, name) {
         Value::Method((meant, Arc::clone(name)).into())
     } else {
@@ -651,7 +650,7 @@ fn loop_attribute(state: &LoopState, name: &str) -> Option<Value> {
     })
 }
 
-/// Resolves an index, which may count from the end.
+/// Resolves an index, which counts from the end if it is negative.
 pub(super) fn place_in(index: i64, len: usize) -> Option<usize> {
     match usize::try_from(index) {
         Ok(index) => Some(index),
@@ -669,14 +668,14 @@ fn character(text: &str, index: i64) -> Option<Value> {
     Some(Value::from(&*c.encode_utf8(&mut [0; 4])))
 }
 
-/// Returns a slice of a range, which is a range.
+/// Returns a slice of a range as a range.
 fn slice_of_range(
     (first, _, step): (i64, i64, i64),
     len: usize,
     parts: [Option<i64>; 3],
 ) -> Result<List, StopReason> {
     let [start, stop, by] = slice_bounds(len, parts)?;
-    // Saturating, because the bounds may be far outside the range.
+    // Saturating arithmetic, because the bounds may be far outside the range.
     let place = |index: i64| first.saturating_add(index.saturating_mul(step));
     let step = step.saturating_mul(by);
     Ok(List::range(place(start), place(stop), step))
@@ -694,7 +693,7 @@ fn slice_indices(len: usize, parts: [Option<i64>; 3]) -> Result<Vec<usize>, Stop
     Ok(indices)
 }
 
-/// Returns start, end and step of a Python slice.
+/// Returns the start, end and step of a Python slice.
 fn slice_bounds(len: usize, parts: [Option<i64>; 3]) -> Result<[i64; 3], StopReason> {
     let [start, stop, step] = parts;
     let step = step.unwrap_or(1);

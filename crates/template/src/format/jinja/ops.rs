@@ -7,7 +7,7 @@ use super::eval::{Evaluator, VALUE_SIZE, fail};
 use super::value::{Dict, List, Sort, Value};
 use crate::StopReason;
 
-/// Returns the result of an operation on a failed call: empty if the operation is invalid.
+/// Returns the result of an operation on a failed call. It is empty if the operation is invalid.
 #[cold]
 pub(super) fn or_nothing(value: Result<Value, StopReason>) -> Result<Value, StopReason> {
     match value {
@@ -86,7 +86,7 @@ impl Evaluator<'_, '_> {
                 Ok(text.repeat(times).into())
             }
             Value::List(list) if matches!(list.sort, Sort::List | Sort::Tuple) => {
-                // Repeating an empty list stays empty.
+                // Repeating an empty list creates no items, so it costs nothing.
                 let times = if list.len() == 0 { 0 } else { times };
                 let len = list.len().saturating_mul(times);
                 self.charge(len.saturating_mul(VALUE_SIZE))?;
@@ -185,7 +185,7 @@ impl Evaluator<'_, '_> {
         Ok(true)
     }
 
-    /// Compares two values; `None` if one is not a number.
+    /// Compares two values. Returns `None` if their order is undefined, as for NaN.
     pub(super) fn order(
         &mut self,
         symbol: &str,
@@ -232,7 +232,7 @@ impl Evaluator<'_, '_> {
         Ok(Some(left.len().cmp(&right.len())))
     }
 
-    /// `needle in haystack`.
+    /// Evaluates `needle in haystack`.
     pub(super) fn contains(
         &mut self,
         haystack: &Value,
@@ -276,7 +276,7 @@ impl Evaluator<'_, '_> {
     }
 }
 
-/// Whether Python would concatenate or order these: two lists, or two tuples.
+/// Whether Python can concatenate and order two values: two lists, or two tuples.
 fn joins(left: &List, right: &List) -> bool {
     let plain = |sort| matches!(sort, Sort::List | Sort::Tuple);
     left.sort == right.sort && plain(left.sort)
@@ -349,7 +349,7 @@ fn float_math(operator: BinaryOperator, left: f64, right: f64) -> Result<f64, St
         BinaryOperator::Subtract => left - right,
         BinaryOperator::Multiply => left * right,
         BinaryOperator::Divide => left / right,
-        // As in Python: computed from the remainder, because the quotient may be rounded up.
+        // As in Python, computed from the remainder, because the quotient may be rounded up.
         BinaryOperator::FloorDivide => ((left - float_remainder(left, right)) / right).round(),
         BinaryOperator::Remainder => float_remainder(left, right),
         BinaryOperator::Power if left == 0.0 && right < 0.0 => {
@@ -362,7 +362,7 @@ fn float_math(operator: BinaryOperator, left: f64, right: f64) -> Result<f64, St
     })
 }
 
-/// Returns the remainder with the sign of the divisor.
+/// Returns the remainder, which has the sign of the divisor.
 fn float_remainder(left: f64, right: f64) -> f64 {
     match left % right {
         0.0 => 0.0_f64.copysign(right),

@@ -1,4 +1,4 @@
-//! Parser from tags to statements. Expressions are in [`super::expression`].
+//! Parser from tags to statements. The parser of expressions is in [`super::expression`].
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -22,19 +22,19 @@ pub(super) struct Parser<'a> {
     pub(super) preset: JinjaPreset,
     /// Functions that are also filters.
     pub(super) filters: &'a [String],
-    /// Depth of blocks and expressions around the current position.
+    /// Depth of the blocks and expressions around the current position.
     pub(super) depth: usize,
     pub(super) nesting: usize,
     blocks: Vec<Arc<Block>>,
     block_names: HashSet<Arc<str>, foldhash::fast::RandomState>,
     interned: HashSet<Arc<str>, foldhash::fast::RandomState>,
     loops: usize,
-    /// Which of `varargs`, `kwargs` the current macro uses.
+    /// Whether the current macro uses `varargs` and `kwargs`.
     pub(super) varargs: bool,
     pub(super) kwargs: bool,
 }
 
-/// Parses one source. The literal texts include the errors in their messages.
+/// Parses one source. The literal texts include errors in the messages.
 pub(super) fn parse<'a>(
     source: &'a str,
     preset: JinjaPreset,
@@ -78,7 +78,7 @@ impl<'a> Parser<'a> {
         token.map_or_else(Span::default, |t| t.1)
     }
 
-    /// End of the token before this one.
+    /// Returns the end of the previous token.
     pub(super) fn last_end(&self) -> usize {
         let last = self.next.checked_sub(1).and_then(|i| self.tokens.get(i));
         last.map_or(0, |t| t.1.end)
@@ -192,7 +192,7 @@ impl<'a> Parser<'a> {
         Err(ParseProblem::at(message, start, end).limit())
     }
 
-    /// Parses statements up to a tag with one of these names, which is not consumed.
+    /// Parses statements up to a tag with one of these names, and does not consume that tag.
     fn body(&mut self, ends: &[&str]) -> ParseResult<Vec<Statement>> {
         let mut body = Vec::new();
         let opened = self.span();
@@ -561,7 +561,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Parses `a`, `a, b`, `(a, (b, c))`, and `ns.a` where fields may be set.
+    /// Parses assignment targets: `a`, `a, b` or `(a, (b, c))`. With `fields`, `ns.a` is valid too.
     fn targets(&mut self, fields: bool) -> ParseResult<AssignTarget> {
         let first = self.target(fields)?;
         if !self.is_operator(",") {

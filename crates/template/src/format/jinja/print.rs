@@ -1,4 +1,4 @@
-//! Printed forms of values: Python's, and JSON.
+//! Printed forms of values, by the rules of Python and JSON.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -21,7 +21,7 @@ pub(super) struct JsonStyle {
 }
 
 impl Evaluator<'_, '_> {
-    /// `str(value)`.
+    /// Returns the text of a value like Python's `str`.
     pub(super) fn text(&mut self, value: &Value) -> Result<Arc<str>, StopReason> {
         match value {
             Value::Str(text) => Ok(Arc::clone(text)),
@@ -44,13 +44,13 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// Removes marks of message structure, which escapes would break.
+    /// Removes marks of message structure, because escaping would break them.
     fn plain<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let plain = self.compiled.has_marks().then(|| unmarked(text));
         plain.flatten().map_or(Cow::Borrowed(text), Cow::Owned)
     }
 
-    /// `repr(value)`.
+    /// Returns the text of a value like Python's `repr`.
     pub(super) fn repr(&mut self, value: &Value) -> Result<String, StopReason> {
         let mut out = String::new();
         self.write_repr(value, &mut out)?;
@@ -131,7 +131,7 @@ impl Evaluator<'_, '_> {
         self.charge(4)
     }
 
-    /// `json.dumps(value)`.
+    /// Returns the JSON text of a value like Python's `json.dumps`.
     pub(super) fn json(&mut self, value: &Value, style: &JsonStyle) -> Result<String, StopReason> {
         let mut out = String::new();
         self.write_json(value, style, 0, &mut out)?;
@@ -234,7 +234,7 @@ impl Evaluator<'_, '_> {
         self.charge(2)
     }
 
-    /// JSON has only string keys.
+    /// Returns a key as a string, because all keys in JSON are strings.
     fn json_key(&mut self, key: &Value) -> Result<Arc<str>, StopReason> {
         Ok(match key {
             Value::Str(text) => Arc::clone(text),

@@ -1,5 +1,5 @@
-//! Finds the references of sources by a walk over their syntax trees that tracks the names that
-//! templates bind.
+//! Finds the references of sources. The walk over the syntax trees tracks the names that templates
+//! bind.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -14,24 +14,25 @@ use super::ast::{
 use super::{functions, methods};
 use crate::{FunctionReference, References, VariableReference};
 
-/// Names that the template binds, and whether it does so on every path to this point.
+/// Names that the template binds, and whether a name is bound on every path to the current
+/// position.
 type BoundNames<'a> = HashMap<&'a str, BindingCertainty, foldhash::fast::RandomState>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum BindingCertainty {
-    /// In a branch that may not be taken, or by a later line.
+    /// Bound in a branch that may not be taken, or by a later line.
     Perhaps,
     Surely,
 }
 
-/// Sources are walked again at each call, because different names are bound there, until this
-/// multiple of the total text has been read.
+/// Limit on repeated walks, as a multiple of the total text. A source is walked again at each call,
+/// because different names are bound there.
 const READINGS: usize = 4;
 
 /// Keys from the root.
 type KeyPath<'a> = Vec<&'a str>;
 
-/// First use of a variable, and whether it is optional in all of its uses.
+/// First use of a variable, and whether all of its uses are optional.
 struct VariableUse {
     optional: bool,
     source: usize,
@@ -47,17 +48,17 @@ struct Walk<'a> {
     source: usize,
     /// Bound names, innermost scope last.
     scopes: Vec<Rc<BoundNames<'a>>>,
-    /// Names bound anywhere at the top of the source: macros may run after that.
+    /// Names bound anywhere at the top level of the source. A macro may run after these bindings.
     top: Rc<BoundNames<'a>>,
     /// Paths that an enclosing condition requires.
     guards: Vec<KeyPath<'a>>,
-    /// Sources that are being walked, outermost first.
+    /// Sources that contain the current node, outermost first.
     inside: Vec<usize>,
-    /// Remaining bytes of source to walk.
+    /// Number of bytes of source that may still be walked.
     budget: usize,
 }
 
-/// Returns the references of all sources that are not libraries, and of those that they call.
+/// Returns the references of all sources except libraries, and of the sources that they call.
 pub(super) fn references(compiled: &JinjaTemplate, roots: &[usize]) -> References {
     let bytes: usize = compiled
         .sources
@@ -102,7 +103,7 @@ impl<'a> Walk<'a> {
         let Some(program) = self.compiled.program(source) else {
             return;
         };
-        // A source inside itself finds the same references again.
+        // A recursive source has no further references.
         if self.inside.contains(&source) {
             return;
         }
@@ -146,7 +147,7 @@ impl<'a> Walk<'a> {
             .max()
     }
 
-    /// Walks with more names in scope; returns these and the names bound during the walk.
+    /// Walks with additional names in scope. Returns these names and those bound during the walk.
     fn scoped(&mut self, names: &[&'a str], walk: impl FnOnce(&mut Self)) -> Rc<BoundNames<'a>> {
         let names = names.iter().map(|name| (*name, BindingCertainty::Surely));
         self.scopes.push(Rc::new(names.collect()));
@@ -154,7 +155,7 @@ impl<'a> Walk<'a> {
         self.scopes.pop().unwrap_or_default()
     }
 
-    /// Returns the names bound after one of these branches.
+    /// Binds the names that are bound after one of these branches.
     fn join(&mut self, first: &BoundNames<'a>, rest: &[Rc<BoundNames<'a>>]) {
         let names = rest.iter().flat_map(|branch| branch.keys());
         names.for_each(|name| self.bind_as(name, BindingCertainty::Perhaps));
@@ -258,7 +259,7 @@ impl<'a> Walk<'a> {
             self.guarded(known_if(condition, true), |walk| {
                 ends.push(walk.scoped(&[], |walk| walk.body(body)));
             });
-            // The following is reached only if this condition was false.
+            // The following branches are reached only if this condition is false.
             self.guards.extend(known_if(condition, false));
         }
         let last = self.scoped(&[], |walk| walk.body(otherwise));
@@ -361,7 +362,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Walks operands, each reached only if the previous ones had this truth.
+    /// Walks operands. Each is reached only if all previous operands have this truth value.
     fn operands(&mut self, operands: &'a [Expr], truth: bool) {
         let before = self.guards.len();
         for operand in operands {
@@ -406,8 +407,8 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Returns the keys from the root, if an expression is such a path. A constant index ends it: the
-/// list itself is required.
+/// Returns the keys of an expression that is a path from the root. A constant index ends the path,
+/// because the list itself is required.
 fn path(expr: &Expr) -> Option<KeyPath<'_>> {
     match &expr.kind {
         ExprKind::Name(name) => Some(vec![&**name]),
@@ -428,7 +429,7 @@ fn path(expr: &Expr) -> Option<KeyPath<'_>> {
     }
 }
 
-/// Returns the paths that must exist if a condition has this truth.
+/// Returns the paths that must exist if a condition has this truth value.
 fn known_if(condition: &Expr, truth: bool) -> Vec<KeyPath<'_>> {
     match (&condition.kind, truth) {
         (
@@ -452,7 +453,7 @@ fn known_if(condition: &Expr, truth: bool) -> Vec<KeyPath<'_>> {
     }
 }
 
-/// Returns the names that a source binds outside its macros and loops.
+/// Collects the names that a source binds outside its macros and loops.
 fn assigned<'a>(body: &'a [Statement], names: &mut BoundNames<'a>) {
     for statement in body {
         match &statement.kind {

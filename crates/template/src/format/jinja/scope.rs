@@ -1,4 +1,4 @@
-//! Name scopes of an evaluation, with access to values by reference.
+//! Name scopes of an evaluation, with access to borrowed values.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,34 +12,34 @@ use super::ast::{Expr, ExprKind};
 use super::methods;
 use super::value::{Dict, Value};
 
-/// A table of names.
+/// Values by name.
 pub(super) type NameTable<T> = HashMap<Arc<str>, T, foldhash::fast::RandomState>;
 
-/// The names visible at one point.
+/// The names that are visible at a position.
 pub(super) struct NameStack<'p> {
     variables: &'p Map,
-    /// Whether variables may be borrowed without preparation.
+    /// Whether variables may be borrowed unchanged.
     as_is: bool,
     /// Index of the current source.
     pub(super) source: usize,
-    /// Tables of global names: the first is the entry's, each import adds one.
+    /// Tables of global names: one for the entry, and one for each import.
     bases: SmallVec<[BaseScope; 1]>,
     pub(super) base: usize,
-    /// Names of inner scopes; those before `floor` are not visible.
+    /// Names of inner scopes. Those before `floor` are not visible.
     locals: SmallVec<[(Arc<str>, Value); 8]>,
     floor: usize,
-    /// Start of the innermost scope in `locals`; `None` at the top of a source.
+    /// Start of the innermost scope in `locals`. `None` at the top of a source.
     frame: Option<usize>,
 }
 
 #[derive(Default)]
 pub(super) struct BaseScope {
     names: NameTable<Value>,
-    /// Whether the variables are visible (`import … without context` hides them).
+    /// Whether the variables are visible. `import … without context` hides them.
     context: bool,
 }
 
-/// State to restore when a scope ends.
+/// State that is restored at the end of a scope.
 pub(super) struct ScopeMark {
     locals: usize,
     floor: usize,
@@ -48,12 +48,12 @@ pub(super) struct ScopeMark {
     source: usize,
 }
 
-/// A borrowed value.
+/// A reference to a value.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ValueRef<'a> {
-    /// A value of the template.
+    /// A value that the template created.
     Own(&'a Value),
-    /// A value of the caller.
+    /// A value that the caller passed.
     Given(&'a core::Value),
 }
 
@@ -65,7 +65,7 @@ impl<'a> ValueRef<'a> {
         }
     }
 
-    /// Python's truth; `None` if more than a borrow is needed.
+    /// Returns Python's truth value, or `None` if it depends on more than the reference.
     pub(super) fn is_true(self) -> Option<bool> {
         match self {
             ValueRef::Own(Value::Undefined(_) | Value::Hole) => None,
@@ -109,7 +109,7 @@ impl<'p> NameStack<'p> {
         }
     }
 
-    /// Returns a variable, if they are visible.
+    /// Returns a variable, if the variables are visible here.
     #[inline]
     pub(super) fn variable(&self, name: &str) -> Option<&'p core::Value> {
         let seen = self.bases.get(self.base).is_some_and(|base| base.context);
@@ -122,7 +122,7 @@ impl<'p> NameStack<'p> {
         found.map(|(_, value)| value)
     }
 
-    /// Returns a name that the template itself has set.
+    /// Returns the value of a name that the template has set.
     pub(super) fn own(&self, name: &str) -> Option<&Value> {
         let base = || {
             let names = &self.bases.get(self.base)?.names;
@@ -135,8 +135,8 @@ impl<'p> NameStack<'p> {
         self.local(name).or_else(base)
     }
 
-    /// Returns a borrowed value of an expression. `None` if there is none, or if it requires
-    /// evaluation.
+    /// Returns a reference to the value of an expression, or `None` if there is none or the
+    /// expression must be evaluated.
     #[inline]
     pub(super) fn borrow_expr<'a>(&'a self, expr: &'a Expr) -> Option<ValueRef<'a>> {
         match &expr.kind {
@@ -192,7 +192,7 @@ impl<'p> NameStack<'p> {
         self.locals.push((name, value));
     }
 
-    /// Yields the names of all visible scopes.
+    /// Returns the names of all visible inner scopes.
     pub(super) fn visible(&self) -> &[(Arc<str>, Value)] {
         self.locals.get(self.floor..).unwrap_or_default()
     }
@@ -205,7 +205,7 @@ impl<'p> NameStack<'p> {
         self.bases.len() - 1
     }
 
-    /// Opens a scope that sees the outer ones.
+    /// Opens a scope in which the outer scopes are visible.
     pub(super) fn open(&mut self) -> ScopeMark {
         let scope = ScopeMark {
             locals: self.locals.len(),
@@ -218,7 +218,7 @@ impl<'p> NameStack<'p> {
         scope
     }
 
-    /// Opens a scope that sees only the global names of `base`.
+    /// Opens a scope in which only the global names of `base` are visible.
     pub(super) fn open_apart(&mut self, base: usize, source: usize) -> ScopeMark {
         let scope = self.open();
         self.floor = self.locals.len();
@@ -227,13 +227,13 @@ impl<'p> NameStack<'p> {
         scope
     }
 
-    /// Makes the following names global in their base.
+    /// Starts the top level of a source, where assigned names are global.
     pub(super) fn open_top(&mut self) {
         self.frame = None;
     }
 
-    /// Begins another iteration of a loop: drops the names that the last one set, except for the
-    /// first `kept` names.
+    /// Begins another iteration of a loop. Drops the names that the previous iteration set, except
+    /// the first `kept` names.
     pub(super) fn turn(&mut self, scope: &ScopeMark, kept: usize) {
         self.locals.truncate(scope.locals + kept);
     }

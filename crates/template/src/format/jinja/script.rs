@@ -1,5 +1,5 @@
-//! The preset of scripts (`.ai.yaml`): values print as in JavaScript, because the expressions
-//! around its templates are JavaScript, and filters may be late-bound.
+//! The preset for scripts (`.ai.yaml`). Values print as in JavaScript, because the expressions
+//! around these templates are JavaScript. Filters may be late-bound functions.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::syntax::JinjaPreset;
 use super::value::{Sort, Value};
 use crate::{ErrorKind, RenderError, StopReason};
 
-/// Integers up to this value are exact in a float, and print without a fraction.
+/// Integers up to this value are exact as floats and print without a fraction.
 const WHOLE: f64 = 9_007_199_254_740_992.0;
 
 impl Evaluator<'_, '_> {
@@ -21,8 +21,8 @@ impl Evaluator<'_, '_> {
         self.compiled.preset == JinjaPreset::Script
     }
 
-    /// Returns the text of a value that a script prints unlike Python: `true`, `null`, `2` for
-    /// `2.0`, lists and objects as compact JSON.
+    /// Returns the text of a value whose printed form in scripts differs from Python: `true`,
+    /// `null`, `2` for `2.0`, and compact JSON for lists and objects.
     pub(super) fn script_text(&mut self, value: &Value) -> Result<Option<Arc<str>>, StopReason> {
         if !self.is_script() {
             return Ok(None);
@@ -53,8 +53,9 @@ impl Evaluator<'_, '_> {
         Ok(self.json(value, &style)?.into())
     }
 
-    /// Writes an object of plain values at the beginning of a line as a list: `* key: value`. In
-    /// the middle of a line it is JSON, and so are objects that contain others.
+    /// Formats an object of plain values at the beginning of a line as a list: `* key: value`.
+    /// Objects in the middle of a line, and objects that contain lists or objects, are printed as
+    /// JSON.
     pub(super) fn bulleted(&mut self, value: &Value) -> Result<Option<String>, StopReason> {
         let Value::Dict(dict) = value else {
             return Ok(None);
@@ -77,7 +78,7 @@ impl Evaluator<'_, '_> {
         Ok(Some(out))
     }
 
-    /// Whether the next printed text begins a line.
+    /// Whether the next printed text starts a line.
     fn at_line(&mut self) -> bool {
         match self.captures.last() {
             Some(captured) => captured.is_empty() || captured.ends_with('\n'),
@@ -85,8 +86,8 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// Returns `.length` of a text, in UTF-16 units, and of a list, as in the surrounding
-    /// expressions. For an object it is the field with that name.
+    /// Returns the `.length` of a list, or of a text in UTF-16 units, as in the surrounding
+    /// expressions. An object has no `.length`, unless it has a field with that name.
     pub(super) fn script_length(
         &mut self,
         subject: &Value,
@@ -105,7 +106,7 @@ impl Evaluator<'_, '_> {
         })
     }
 
-    /// The result of a lazy filter becomes a list, which has a length and can be printed.
+    /// Replaces the result of a lazy filter by a list, which has a length and can be printed.
     pub(super) fn script_sort(&self, sort: Sort) -> Sort {
         match sort {
             Sort::Iterator if self.is_script() => Sort::List,
@@ -113,12 +114,13 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// Whether equal values are the same in a list: in Python `1` and `true` are.
+    /// Whether values that are equal in Python count as equal in a script, where `1` and `true`
+    /// differ.
     pub(super) fn script_alike(&self, left: &Value, right: &Value) -> bool {
         !self.is_script() || matches!(left, Value::Bool(_)) == matches!(right, Value::Bool(_))
     }
 
-    /// `'a' + 1` is `'a1'`.
+    /// Concatenates a text with any value: `'a' + 1` is `'a1'`.
     pub(super) fn script_sum(
         &mut self,
         operator: BinaryOperator,
@@ -134,7 +136,7 @@ impl Evaluator<'_, '_> {
         Ok(Some([&*left, &*right].concat().into()))
     }
 
-    /// Handles an unknown filter or function in a script.
+    /// Returns the error for an unknown filter or function in a script.
     pub(super) fn unknown_in_script(&self, name: &str) -> Option<StopReason> {
         if !self.is_script() || self.pass.has_function(name) {
             return None;

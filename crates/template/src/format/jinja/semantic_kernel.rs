@@ -1,9 +1,9 @@
 //! Semantic Kernel's additions to jinja2: helpers, plugin functions named `plugin_function`, and
-//! encoded text.
+//! encoded output.
 //!
 //! The rules are those of semantic-kernel 1.45 for Python, the only version with this format.
-//! Messages are structure here and need no encoding; encoded text is for comparison with the
-//! original.
+//! Messages are structure in this engine and need no encoding. The encoded output serves to compare
+//! with the original.
 
 use std::sync::{Arc, LazyLock};
 
@@ -40,7 +40,8 @@ fn array(e: &mut Evaluator<'_, '_>, given: &EvaluatedArguments) -> Result<Value,
     e.list(Sort::List, given.positional.clone())
 }
 
-/// `context.get(name, default)`; also the default if either argument is missing.
+/// Implements `context.get(name, default)`. Also returns the default if `context` or `name` is
+/// missing.
 fn get(e: &mut Evaluator<'_, '_>, given: &EvaluatedArguments) -> Result<Value, StopReason> {
     let default = || given.get(2, "default").cloned().unwrap_or("".into());
     match (given.get(0, "context"), given.get(1, "name")) {
@@ -87,7 +88,7 @@ fn text(given: &EvaluatedArguments) -> Result<&str, StopReason> {
     given.str(0, "text", "")
 }
 
-// Messages.
+// Message helpers.
 
 fn message(e: &mut Evaluator<'_, '_>, given: &EvaluatedArguments) -> Result<Value, StopReason> {
     let item = given.need(0, "item")?.clone();
@@ -111,7 +112,7 @@ fn message_to_prompt(
     }
 }
 
-/// Writes every message of a conversation; nothing for another value.
+/// Writes every message of a conversation. Another value prints nothing.
 fn messages(e: &mut Evaluator<'_, '_>, given: &EvaluatedArguments) -> Result<Value, StopReason> {
     let Value::List(list) = given.need(0, "chat_history")?.clone() else {
         return Ok("".into());
@@ -130,8 +131,8 @@ fn messages(e: &mut Evaluator<'_, '_>, given: &EvaluatedArguments) -> Result<Val
 }
 
 impl Evaluator<'_, '_> {
-    /// Writes a message with marked tags, so its content can be any text; in encoding mode, encoded
-    /// like Semantic Kernel.
+    /// Returns a message with marked tags, so its content can be any text. In encoding mode the
+    /// message is encoded like in Semantic Kernel.
     fn chat_message(&mut self, item: &Value) -> Result<Option<String>, StopReason> {
         let Value::Dict(dict) = item else {
             return Ok(None);
@@ -156,8 +157,8 @@ impl Evaluator<'_, '_> {
         Ok(Some(open + &content + &tags.mark("</message>")))
     }
 
-    /// Resolves a name of this preset to a late-bound function that is registered under another
-    /// spelling: `plugin.function` for `plugin_function`.
+    /// Resolves a name to a late-bound function that is registered with another spelling, such as
+    /// `plugin.function` for `plugin_function`.
     pub(super) fn function_name(&self, name: &str) -> Option<String> {
         if self.compiled.preset != JinjaPreset::SemanticKernel || self.pass.has_function(name) {
             return None;
@@ -165,8 +166,8 @@ impl Evaluator<'_, '_> {
         plugin_function(name, &self.pass.function_names()).map(str::to_owned)
     }
 
-    /// Passes a function the variables with the names of its parameters, like a kernel, unless the
-    /// call passes them.
+    /// Adds the variables with the names of a function's parameters to its arguments, as Semantic
+    /// Kernel does. Arguments of the call are not replaced.
     pub(super) fn implicit_arguments(
         &mut self,
         function: &str,
@@ -202,7 +203,8 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// Semantic Kernel rejects lists and objects that it cannot encode, used or not.
+    /// Rejects lists and objects that Semantic Kernel cannot encode, even if the template does not
+    /// use them.
     pub(super) fn check_encodable(&self) -> Result<(), StopReason> {
         let complex = |(name, value): &(&Arc<str>, &core::Value)| {
             value.depth() > 0 && self.compiled.encodes(name)
@@ -219,7 +221,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// Python's `html.escape`.
+    /// Encodes a text like Python's `html.escape`.
     pub(super) fn html(&mut self, text: &Arc<str>) -> Result<Arc<str>, StopReason> {
         let special = |c: char| matches!(c, '&' | '<' | '>' | '"' | '\'');
         if !text.contains(special) {
@@ -240,7 +242,7 @@ impl Evaluator<'_, '_> {
         Ok(out.into())
     }
 
-    /// Returns a variable or a result as an encoding template sees it.
+    /// Returns a variable or a result in the form that an encoding template sees.
     pub(super) fn encoded(&mut self, value: &Value) -> Result<Value, StopReason> {
         let text = self.text(value)?;
         self.html(&text).map(Value::Str)

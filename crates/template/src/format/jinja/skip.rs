@@ -1,5 +1,5 @@
-//! Skips statements that depend on a pending call: their possible effects are found in the syntax
-//! tree.
+//! Skips statements that depend on a pending call. A scan of the syntax tree finds the possible
+//! effects of the statements.
 
 use std::sync::Arc;
 
@@ -11,43 +11,43 @@ use super::eval::{Evaluator, Flow};
 use super::value::Value;
 use crate::StopReason;
 
-/// Functions whose calls affect the following text: they count their calls, or exist to end the
-/// render.
+/// Functions with effects on the following text: they count their calls, or end the render on
+/// purpose.
 const LASTING: [&str; 3] = ["raise_exception", "joiner", "cycler"];
 
-/// Methods of that kind.
+/// Methods with effects on the following text.
 const LASTING_METHODS: [&str; 3] = ["next", "reset", "changed"];
 
 /// Effects of statements on the following text.
 #[derive(Default)]
 struct SideEffects<'t> {
-    /// Names that they set in the enclosing scope.
+    /// Names that the statements set in the enclosing scope.
     names: Vec<&'t Arc<str>>,
-    /// Fields of namespaces that they set.
+    /// Fields of namespaces that the statements set.
     fields: Vec<(&'t Arc<str>, &'t Arc<str>)>,
-    /// Names that they call.
+    /// Names that the statements call.
     called: Vec<&'t Arc<str>>,
-    /// Whether they evaluate other code: a macro, a block, a source.
+    /// Whether the statements evaluate other code, such as a macro, a block or a source.
     elsewhere: bool,
-    /// Whether their effects cannot be tracked.
+    /// Whether the effects cannot be tracked.
     lasting: bool,
-    /// Whether they leave the enclosing loop.
+    /// Whether the statements can leave the enclosing loop.
     leaves: bool,
 }
 
 /// Position of a statement in the skipped code.
 #[derive(Clone, Copy, Default)]
 struct SkipContext {
-    /// Names that it sets are visible only there.
+    /// Whether names are set in an inner scope and are not visible outside it.
     scope: bool,
     a_loop: bool,
 }
 
 impl Evaluator<'_, '_> {
-    /// Skips a statement; `holes` is the number of placeholders at its start.
+    /// Skips a statement. `holes` is the number of placeholders at its start.
     #[cold]
     pub(super) fn skip(&mut self, statement: &Statement, holes: usize) -> Result<Flow, StopReason> {
-        // The evaluation was ended by `stop`, so the statement cannot be skipped.
+        // The pass was stopped here, so the statement cannot be skipped.
         if self.pass.is_stopped() {
             return Err(StopReason::Suspended);
         }
@@ -62,7 +62,7 @@ impl Evaluator<'_, '_> {
         })
     }
 
-    /// Skips the rest of a loop whose last iterations are unknown.
+    /// Skips the rest of a loop for which the number of iterations is unknown.
     #[cold]
     pub(super) fn invalidate_loop(&mut self, node: &For) -> Result<(), StopReason> {
         let mut effects = SideEffects::default();
@@ -74,19 +74,19 @@ impl Evaluator<'_, '_> {
         self.invalidate(&effects)
     }
 
-    /// Makes a placeholder of everything that could have been set.
+    /// Replaces everything that could have been set by placeholders.
     fn invalidate(&mut self, effects: &SideEffects<'_>) -> Result<(), StopReason> {
         let nodes = effects.names.len() + effects.fields.len() + effects.called.len();
-        // The scan of the syntax tree is work as well.
+        // The scan of the syntax tree counts as steps.
         self.pass.steps(nodes)?;
         let mut elsewhere = effects.elsewhere;
         for name in &effects.called {
             match self.names.own(name) {
-                // A function of the format or a late-bound one.
+                // A late-bound function, or one of the format.
                 None => {}
-                // A joiner counts its calls, and a placeholder could be anything.
+                // A joiner counts its calls, and a placeholder may stand for any value.
                 Some(Value::Joiner(_) | Value::Hole) => return Err(self.pass.stop()),
-                // A macro or another value of the template: its body may have effects.
+                // A macro or another value of the template, whose body may have effects.
                 Some(_) => elsewhere = true,
             }
         }
@@ -99,9 +99,9 @@ impl Evaluator<'_, '_> {
                 _ => None,
             };
             match namespace {
-                // A namespace is shared, so its field becomes a placeholder for all readers.
+                // All holders share a namespace, so they all see the placeholder.
                 Some(namespace) => drop(namespace.insert(Arc::clone(field), Value::Hole)),
-                // The name may refer to a namespace outside the tracked scopes.
+                // The name may refer to a namespace in another scope.
                 None => return Err(self.pass.stop()),
             }
         }
@@ -113,7 +113,7 @@ impl Evaluator<'_, '_> {
 }
 
 impl JinjaTemplate {
-    /// Whether effects inside a macro call, a block or an include can reach the following text.
+    /// Whether effects in a macro call, a block or an include can reach the following text.
     fn has_effects(&self) -> bool {
         *self.effects.get_or_init(|| {
             self.sources.iter().any(|source| {
@@ -122,9 +122,9 @@ impl JinjaTemplate {
                     scope: true,
                     a_loop: true,
                 };
-                // Names set at the top matter if another source includes this one.
+                // Names set at the top level have an effect if another source includes this source.
                 effects.body(&source.program.body, inside);
-                // With one source, fields of its namespaces are found again where they are set.
+                // In a single source, the scan already finds these fields where they are set.
                 if self.sources.len() == 1 {
                     effects.fields.clear();
                 }
@@ -142,7 +142,7 @@ impl<'t> SideEffects<'t> {
         }
     }
 
-    /// Yields the bodies of macros and blocks, at any depth.
+    /// Scans the bodies of macros and blocks at any depth.
     fn declared(&mut self, body: &'t [Statement]) {
         let inside = SkipContext {
             scope: true,
@@ -196,7 +196,7 @@ impl<'t> SideEffects<'t> {
                 branches,
                 otherwise,
             } => {
-                // Either branch may run, so the effects of all branches count.
+                // Any branch may be taken, so the effects of all branches count.
                 for (condition, body) in branches {
                     self.expr(condition);
                     self.body(body, inside);
@@ -237,7 +237,7 @@ impl<'t> SideEffects<'t> {
             StatementKind::Macro(node) => self.name(&node.name, inside),
             StatementKind::CallBlock(call, node) => {
                 self.expr(call);
-                // The called macro runs the body as its `caller()`.
+                // The called macro evaluates the body as its `caller()`.
                 self.elsewhere = true;
                 self.body(&node.body, scoped);
             }
@@ -245,7 +245,7 @@ impl<'t> SideEffects<'t> {
                 self.elsewhere = true;
                 self.body(&block.body, scoped);
             }
-            // `extends` replaces the entire output, which cannot be undone later.
+            // `extends` replaces the entire output, and this cannot be undone.
             StatementKind::Extends(_) => self.lasting = true,
             StatementKind::Include { name, .. } => {
                 self.expr(name);
@@ -264,7 +264,7 @@ impl<'t> SideEffects<'t> {
                 }
             }
             StatementKind::Group(body) => self.body(body, inside),
-            // Inside a skipped loop a `break` only leaves that loop.
+            // A `break` in a skipped inner loop leaves only that loop.
             StatementKind::Break | StatementKind::Continue => self.leaves |= !inside.a_loop,
         }
     }
@@ -300,7 +300,7 @@ impl<'t> SideEffects<'t> {
         }
     }
 
-    /// The parser bounds nested expressions.
+    /// Scans an expression. The parser limits the nesting.
     fn expr(&mut self, expr: &'t Expr) {
         match &expr.kind {
             ExprKind::Call(callee, arguments) => {
@@ -309,7 +309,7 @@ impl<'t> SideEffects<'t> {
                     ExprKind::Name(name) => self.called.push(name),
                     ExprKind::Attribute(subject, name) => {
                         self.lasting |= LASTING_METHODS.contains(&&**name);
-                        // A method may belong to an imported module, whose macro has effects.
+                        // The method may be a macro of an imported module, which may have effects.
                         self.elsewhere = true;
                         self.expr(subject);
                     }

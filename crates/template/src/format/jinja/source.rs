@@ -4,8 +4,8 @@ use quillet_core::Span;
 
 use super::ast::{Expr, ExprKind, FilterCall};
 
-/// Returns the path of the only variable that an expression prints, or the name of the function.
-/// Returns `None` for several.
+/// Returns the path of the only variable that an expression prints, or the name of the called
+/// function. Returns `None` if several values contribute.
 pub(super) fn source(expr: &Expr) -> Option<Span> {
     let mut expr = expr;
     loop {
@@ -22,7 +22,7 @@ fn has_constants_only(filter: &FilterCall) -> bool {
     filter.arguments.all().all(constant)
 }
 
-/// Returns a name with its accesses.
+/// Whether an expression consists of a name and its accesses.
 fn is_path(expr: &Expr) -> bool {
     let mut expr = expr;
     loop {

@@ -1,4 +1,4 @@
-//! Sources that use each other: `extends` and blocks, `include`, `import`.
+//! Evaluation of sources that refer to others: `extends` and blocks, `include`, `import`.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use super::value::Value;
 use crate::{LimitKind, StopReason};
 
 impl Evaluator<'_, '_> {
-    /// Evaluates a source from its start, and the one that it extends.
+    /// Evaluates a source, and then the source that it extends.
     pub(super) fn entry(&mut self, index: usize) -> Result<(), StopReason> {
         let mut next = Some(index);
         while let Some(index) = next {
@@ -93,7 +93,7 @@ impl Evaluator<'_, '_> {
         Ok(())
     }
 
-    /// Evaluates another source with separate blocks.
+    /// Evaluates another source with a separate set of blocks.
     fn apart(&mut self, index: usize) -> Result<(), StopReason> {
         let blocks = std::mem::take(&mut self.blocks);
         let parent = self.parent.take();
@@ -138,7 +138,7 @@ impl Evaluator<'_, '_> {
         Ok(())
     }
 
-    /// Evaluates the definition of a block at this index of its chain.
+    /// Evaluates one of the definitions of a block.
     pub(super) fn block(&mut self, name: &Arc<str>, at: usize) -> Result<(), StopReason> {
         let found = self.blocks.get(name).and_then(|chain| chain.get(at));
         let Some((source, block)) = found.map(|(source, block)| (*source, Arc::clone(block)))

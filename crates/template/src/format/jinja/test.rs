@@ -11,13 +11,13 @@ type TestFn = fn(&mut Evaluator<'_, '_>, &Value, &EvaluatedArguments) -> Result<
 
 pub(super) struct Test {
     pub(super) name: &'static str,
-    /// Whether it accepts undefined values.
+    /// Whether the test accepts undefined values.
     pub(super) of_undefined: bool,
     pub(super) run: TestFn,
 }
 
 impl Test {
-    /// Whether it holds for a defined value.
+    /// Whether the test is `defined`.
     pub(super) fn is_defined(&self) -> bool {
         self.name == "defined"
     }
@@ -165,7 +165,7 @@ fn remainder(e: &mut Evaluator<'_, '_>, value: &Value, by: i64) -> Result<i64, S
     }
     if let Value::Float(float) = value {
         let rest = float.rem_euclid(by as f64);
-        // Any remainder other than 0 or 1 is neither even nor odd.
+        // Another remainder than 0 or 1 is neither even nor odd.
         return Ok(if rest == rest.trunc() {
             rest as i64
         } else {
@@ -179,7 +179,8 @@ fn remainder(e: &mut Evaluator<'_, '_>, value: &Value, by: i64) -> Result<i64, S
         .ok_or_else(|| fail("division by zero"))
 }
 
-/// Python's `islower` and `isupper`: at least one letter of the case, none of the other.
+/// Python's `islower` and `isupper`: at least one letter has the wanted case, and none has the
+/// other one.
 pub(super) fn is_cased(text: &str, wanted: fn(char) -> bool, other: fn(char) -> bool) -> bool {
     text.chars().any(wanted) && !text.chars().any(other)
 }

@@ -1,8 +1,8 @@
-//! Values of an evaluation. Variables are borrowed and never converted entirely; only values built
-//! by a template are new.
+//! Values of an evaluation. Variables are borrowed and converted lazily. Only the values that a
+//! template builds are new.
 //!
-//! No value can refer to itself: mutable state (`namespace`) belongs to the evaluator and is
-//! referenced by number, so cycles cannot leak or recurse.
+//! Values cannot contain themselves, so there are no leaks or endless recursion through cycles.
+//! Mutable state (`namespace`) belongs to the evaluator, and values refer to it by number.
 
 use std::cell::{Cell, RefCell};
 use std::hash::{Hash, Hasher};
@@ -17,10 +17,10 @@ use super::functions::FunctionEntry;
 
 #[derive(Clone, Debug)]
 pub(super) enum Value {
-    /// Missing; with the requested path, if known.
+    /// A missing value, with the requested path if it is known.
     Undefined(Option<Arc<str>>),
-    /// Value of a name that depends on a pending call. Only names have it: an expression that reads
-    /// it is suspended.
+    /// Value of a name that depends on a pending call. An expression that reads such a name is
+    /// suspended, so no other value is a hole.
     Hole,
     None,
     Bool(bool),
@@ -31,18 +31,19 @@ pub(super) enum Value {
     Dict(Dict),
     Macro(Rc<MacroValue>),
     Function(&'static FunctionEntry),
-    /// A bound method that was not called yet.
+    /// A method of a value, before it is called.
     Method(Rc<(Value, Arc<str>)>),
-    /// A namespace, by its number in the evaluator.
+    /// A namespace, by its index in the evaluator.
     Namespace(usize),
-    /// The names of an imported source, by its number in the evaluator.
+    /// The names of an imported source, by the index of their table in the evaluator.
     Module(usize),
     Loop(Rc<LoopState>),
     Cycler(Rc<(List, Cell<usize>)>),
     Joiner(Rc<(Arc<str>, Cell<bool>)>),
-    /// `super`: the next definition of the block with this name, at this index of its chain.
+    /// `super`, which is the next definition of the block: the name of the block, and the index in
+    /// its chain.
     Super(Rc<(Arc<str>, usize)>),
-    /// `self`: calls blocks by name.
+    /// `self`, which calls blocks by name.
     Blocks,
 }
 
@@ -51,14 +52,14 @@ pub(super) enum Value {
 pub(super) enum Sort {
     List,
     Tuple,
-    /// The result of `keys()`, `values()`, `items()`; Python prints its name.
+    /// The result of `keys()`, `values()` or `items()`. Python prints the name of its type.
     View(DictView),
     Range,
-    /// The result of a lazy filter, which can only be iterated.
+    /// The result of a lazy filter, which only supports iteration.
     Iterator,
 }
 
-/// The part of an object that a view shows.
+/// The part of an object that a view contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DictView {
     Keys,
@@ -67,7 +68,7 @@ pub(super) enum DictView {
 }
 
 impl DictView {
-    /// Returns Python's name of its type.
+    /// Returns Python's name of the view's type.
     pub(super) fn name(self) -> &'static str {
         match self {
             DictView::Keys => "dict_keys",
@@ -90,7 +91,7 @@ enum ListItems {
     Range(Rc<RangeObject>),
 }
 
-/// The numbers from `start` up to but excluding `stop`.
+/// The numbers from `start` up to `stop`, which is excluded.
 #[derive(Debug)]
 struct RangeObject {
     start: i64,
@@ -106,7 +107,7 @@ pub(super) enum Dict {
 }
 
 /// Key of an object that a template builds. As in Python, `1`, `1.0` and `True` are the same key,
-/// and the first one is kept.
+/// and the object keeps the first one.
 #[derive(Clone, Debug)]
 pub(super) enum DictKey {
     Undefined,
@@ -121,15 +122,15 @@ pub(super) enum DictKey {
 #[derive(Debug)]
 pub(super) struct MacroValue {
     pub(super) declared: Arc<Macro>,
-    /// Number of its table of global names.
+    /// Index of the macro's table of global names.
     pub(super) base: usize,
-    /// Index of its source.
+    /// Index of the macro's source.
     pub(super) source: usize,
-    /// Names of the scopes around its declaration.
+    /// Names in the scopes around the declaration.
     pub(super) captured: Vec<(Arc<str>, Value)>,
 }
 
-/// State of `loop`.
+/// State of the variable `loop`.
 #[derive(Debug)]
 pub(super) struct LoopState {
     pub(super) items: List,
@@ -137,7 +138,7 @@ pub(super) struct LoopState {
     pub(super) depth: usize,
     /// The body that `loop(…)` repeats, if the loop is recursive.
     pub(super) repeats: Option<Arc<For>>,
-    /// Last argument of `loop.changed`; cleared when the loop ends.
+    /// Last argument of `loop.changed`. It is cleared at the end of the loop.
     pub(super) changed: RefCell<Option<Value>>,
 }
 
@@ -205,7 +206,7 @@ impl Value {
         }
     }
 
-    /// Nesting depth, as in [`core::Value::depth`].
+    /// Returns the nesting depth, as [`core::Value::depth`] does.
     pub(super) fn depth(&self) -> u32 {
         match self {
             Value::List(list) => list.depth(),
@@ -221,7 +222,7 @@ impl Value {
         }
     }
 
-    /// Python's truth.
+    /// Returns Python's truth value.
     pub(super) fn is_true(&self) -> bool {
         match self {
             Value::Undefined(_) | Value::None => false,
@@ -229,7 +230,8 @@ impl Value {
             Value::Int(int) => *int != 0,
             Value::Float(float) => *float != 0.0,
             Value::Str(text) => !text.is_empty(),
-            // Python cannot know whether an iterator is empty.
+            // Python treats every iterator as true, because it cannot know whether the iterator is
+            // empty.
             Value::List(list) => list.len() > 0 || list.sort == Sort::Iterator,
             Value::Dict(dict) => match dict.meant() {
                 Some(meant) => meant.is_true(),
@@ -239,22 +241,22 @@ impl Value {
         }
     }
 
-    /// Returns an empty value, for access inside the fallback of a failed call.
+    /// Returns the empty value for access inside a fallback value.
     pub(super) fn nothing() -> Value {
         Value::from(&core::Value::Null.into_fallback())
     }
 
-    /// Whether it replaces the result of a failed call.
+    /// Whether the value replaces the result of a failed call.
     pub(super) fn is_fallback(&self) -> bool {
         matches!(self, Value::Dict(Dict::Core(map)) if map.is_fallback())
     }
 
-    /// Whether it replaces a value other than an object.
+    /// Whether the value is an object that represents a value of another type.
     pub(super) fn is_meant_otherwise(&self) -> bool {
         matches!(self, Value::Dict(Dict::Core(map)) if map.represented_value().is_some())
     }
 
-    /// Returns the value for operations, see [`core::Value::meant`].
+    /// Returns the value for operations, see [`core::Value::represented_value`].
     pub(super) fn meant(&self) -> Value {
         match self {
             Value::Dict(dict) => dict.meant().unwrap_or_else(|| self.clone()),
@@ -262,7 +264,7 @@ impl Value {
         }
     }
 
-    /// Returns Python's name of the type, for messages.
+    /// Returns Python's type name, for messages.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Value::Undefined(_) | Value::Hole => "undefined",
@@ -293,7 +295,7 @@ impl Value {
 }
 
 impl List {
-    /// The caller has charged for the items and checked their depth.
+    /// Creates a list. The caller has charged for the items and checked their depth.
     pub(super) fn new(sort: Sort, items: Vec<Value>) -> List {
         let depth = 1 + items.iter().map(Value::depth).max().unwrap_or(0);
         List {
@@ -302,7 +304,7 @@ impl List {
         }
     }
 
-    /// The numbers from `start` up to but excluding `stop`; `step` is not 0.
+    /// Creates a range from `start` up to `stop`, which is excluded. `step` must not be 0.
     pub(super) fn range(start: i64, stop: i64, step: i64) -> List {
         let span = i128::from(stop) - i128::from(start);
         let step_wide = i128::from(step);
@@ -318,7 +320,7 @@ impl List {
         }
     }
 
-    /// Returns start, end and step, if this is a range.
+    /// Returns the start, end and step of a range.
     pub(super) fn as_range(&self) -> Option<(i64, i64, i64)> {
         match &self.items {
             ListItems::Range(range) => Some((range.start, range.stop, range.step)),
@@ -326,7 +328,7 @@ impl List {
         }
     }
 
-    /// Whether `list[0]` and `list[1:]` are allowed.
+    /// Whether the list supports indexes and slices, as in `list[0]` and `list[1:]`.
     pub(super) fn has_places(&self) -> bool {
         matches!(self.sort, Sort::List | Sort::Tuple | Sort::Range)
     }
@@ -420,7 +422,7 @@ impl Dict {
         (0..self.len()).filter_map(|index| self.at(index))
     }
 
-    /// See [`core::Map::meant`].
+    /// Returns the represented value, see [`core::Map::represented_value`].
     pub(super) fn meant(&self) -> Option<Value> {
         match self {
             Dict::Core(map) => map.represented_value().map(Value::from),
@@ -428,7 +430,7 @@ impl Dict {
         }
     }
 
-    /// Returns the value that replaces this object in print, see [`core::Map::printed`].
+    /// Returns the value that replaces this object in print, see [`core::Map::display_value`].
     pub(super) fn printed(&self) -> Option<Value> {
         match self {
             Dict::Core(map) => map.display_value().map(Value::from),
@@ -438,7 +440,7 @@ impl Dict {
 }
 
 impl DictKey {
-    /// Returns the key for a scalar; `None` for all others.
+    /// Returns the key for a scalar, or `None` for other values.
     pub(super) fn of(value: &Value) -> Option<DictKey> {
         Some(match value {
             Value::Undefined(_) => DictKey::Undefined,
@@ -458,12 +460,12 @@ impl DictKey {
         }
     }
 
-    /// Numbers that are equal are equal keys, whatever their type.
+    /// Returns a key as a number. Equal numbers are equal keys even if their types differ.
     fn number(&self) -> Option<f64> {
         match self {
             DictKey::Bool(bool) => Some(f64::from(u8::from(*bool))),
             DictKey::Int(int) => Some(*int as f64),
-            // Both zeros are one key.
+            // Adding 0.0 makes both zeros the same key.
             DictKey::Float(float) => Some(*float + 0.0),
             _ => None,
         }

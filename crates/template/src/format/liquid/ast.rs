@@ -7,7 +7,7 @@ use quillet_core::Span;
 
 use super::filters::FilterEntry;
 
-/// Elements in source order.
+/// Nodes in source order.
 pub(super) type Body = Vec<Node>;
 
 #[derive(Debug)]
@@ -20,9 +20,9 @@ pub(super) struct Node {
 pub(super) enum NodeKind {
     /// Text, as a range of all literal text of the source.
     Text(Range<usize>),
-    /// Text of `raw`, which white space control does not change.
+    /// Text of a `raw` block, which whitespace control does not change.
     Raw(Range<usize>),
-    /// A comment, kept because it stops white space control.
+    /// A comment. It is stored because it stops whitespace control.
     Nothing,
     Print(FilteredExpr),
     Assign(Arc<str>, FilteredExpr),
@@ -32,7 +32,7 @@ pub(super) enum NodeKind {
     For(Box<For>),
     TableRow(Box<TableRow>),
     Cycle(Cycle),
-    /// Prints a counter after or before changing it.
+    /// Prints a counter and then increments it.
     Increment(Arc<str>),
     Decrement(Arc<str>),
     IfChanged(Body),
@@ -45,7 +45,7 @@ pub(super) enum NodeKind {
 /// A value with its filters.
 #[derive(Debug)]
 pub(super) struct FilteredExpr {
-    /// Without a value nothing is printed.
+    /// The value. Without one, nothing is printed.
     pub(super) value: Option<Expr>,
     pub(super) filters: Vec<FilterCall>,
 }
@@ -53,7 +53,7 @@ pub(super) struct FilteredExpr {
 #[derive(Debug)]
 pub(super) struct FilterCall {
     pub(super) name: Arc<str>,
-    /// A filter of Liquid; any other is a late-bound function.
+    /// The filter of Liquid with this name. `None` for a late-bound function.
     pub(super) own: Option<&'static FilterEntry>,
     pub(super) positional: Vec<Expr>,
     pub(super) named: Vec<(Arc<str>, Expr)>,
@@ -78,7 +78,7 @@ pub(super) enum ExprKind {
     Lookup(Box<Lookup>),
 }
 
-/// A variable, and its accesses.
+/// A variable with its accesses.
 #[derive(Debug)]
 pub(super) struct Lookup {
     pub(super) name: Name,
@@ -88,13 +88,13 @@ pub(super) struct Lookup {
 #[derive(Debug)]
 pub(super) enum Name {
     Known(Arc<str>),
-    /// `[expression]`: the variable with the resulting name.
+    /// `[expression]`, the variable with the computed name.
     Computed(Expr),
 }
 
 #[derive(Debug)]
 pub(super) enum Key {
-    /// `.name`; `size`, `first` and `last` are properties unless a key has that name.
+    /// `.name`. `size`, `first` and `last` are properties, unless there is a key with that name.
     Name(Arc<str>),
     /// `[expression]`
     Computed(Expr),
@@ -102,13 +102,13 @@ pub(super) enum Key {
 
 #[derive(Debug)]
 pub(super) struct If {
-    /// Whether the first condition must fail.
+    /// Whether the first condition must be false.
     pub(super) unless: bool,
-    /// `else` has no condition.
+    /// Conditions with their bodies. The condition of `else` is `None`.
     pub(super) branches: Vec<(Option<ConditionChain>, Body)>,
 }
 
-/// Comparisons, combined from the right, each with its operator to the next.
+/// Comparisons, each with the operator to the next one. They are combined from right to left.
 #[derive(Debug)]
 pub(super) struct ConditionChain {
     pub(super) parts: Vec<(Comparison, Option<Join>)>,
@@ -150,7 +150,7 @@ pub(super) enum Operator {
 #[derive(Debug)]
 pub(super) struct CaseTag {
     pub(super) left: Expr,
-    /// Values of each arm in order (`None` for `else`), with the index of its body.
+    /// Values of each branch in order (`None` for `else`), with the index of its body.
     pub(super) arms: Vec<(Option<Term>, usize)>,
     pub(super) bodies: Vec<Body>,
 }
@@ -159,7 +159,7 @@ pub(super) struct CaseTag {
 pub(super) struct For {
     pub(super) variable: Arc<str>,
     pub(super) items: Expr,
-    /// `item-list`: the key for `offset: continue`, and `forloop.name`.
+    /// Text `item-list`, which is the key for `offset: continue` and the name of the `forloop`.
     pub(super) name: Arc<str>,
     pub(super) reversed: bool,
     pub(super) limit: Option<Expr>,
@@ -172,7 +172,7 @@ pub(super) struct For {
 pub(super) enum Offset {
     Start,
     At(Expr),
-    /// The end position of the last loop with the same name.
+    /// The end position of the previous loop with the same name.
     Continue,
 }
 
@@ -192,22 +192,22 @@ pub(super) struct Cycle {
     pub(super) values: Vec<Expr>,
 }
 
-/// Identity of a cycle.
+/// The key that identifies a cycle.
 #[derive(Debug)]
 pub(super) enum Group {
-    /// Cycles with the same name.
+    /// Cycles with the same name share their position.
     Named(Expr),
-    /// Cycles with the same values, as written.
+    /// Cycles with the same values, as written, share their position.
     Values(Arc<str>),
 }
 
-/// `include` and `render`.
+/// The tags `include` and `render`.
 #[derive(Debug)]
 pub(super) struct PartialTag {
     pub(super) template: Expr,
-    /// The value that is passed, and whether once per item (`for`).
+    /// The passed value. The flag is set for `for`, which renders the template once per item.
     pub(super) handed: Option<(Expr, bool)>,
-    /// The name of that value in the template; by default that of the template.
+    /// Name of the passed value in the template. The default is the name of the template.
     pub(super) alias: Option<Arc<str>>,
     pub(super) named: Vec<(Arc<str>, Expr)>,
 }
@@ -237,7 +237,7 @@ impl Node {
         }
     }
 
-    /// Yields the bodies inside.
+    /// Returns the bodies inside a tag.
     pub(super) fn bodies(&self) -> Vec<&Body> {
         match &self.kind {
             NodeKind::Capture(_, body) | NodeKind::IfChanged(body) => vec![body],

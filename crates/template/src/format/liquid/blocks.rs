@@ -1,4 +1,4 @@
-//! Evaluation of tags with bodies, and of tags with state.
+//! Evaluation of tags with bodies and of tags with state.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -28,7 +28,8 @@ impl<'t> Evaluator<'t, '_> {
         Ok(())
     }
 
-    /// Every matching arm is printed; `else` only if no earlier arm matched.
+    /// Evaluates `case`. Every matching branch is printed, and `else` only if no branch before it
+    /// matched.
     pub(super) fn case(&mut self, node: &'t CaseTag) -> Result<(), StopReason> {
         let left = self.optional(&node.left)?;
         let mut none = true;
@@ -128,7 +129,7 @@ impl<'t> Evaluator<'t, '_> {
         }
     }
 
-    /// Evaluates a whole number, or the default of a missing one.
+    /// Evaluates a whole number. A missing value gives the default.
     fn whole_or(&mut self, expr: &'t super::ast::Expr, default: i64) -> Result<i64, StopReason> {
         let value = self.eval(expr)?;
         if value.meant().is_nil() {
@@ -139,7 +140,7 @@ impl<'t> Evaluator<'t, '_> {
         }
     }
 
-    /// Converts to a number like Ruby's `to_i`.
+    /// Evaluates a number like Ruby's `to_i`.
     fn loose_whole(&mut self, expr: &'t super::ast::Expr) -> Result<i64, StopReason> {
         match self.eval(expr)?.meant() {
             Value::Data(Data::Null) => Ok(0),
@@ -228,7 +229,7 @@ impl<'t> Evaluator<'t, '_> {
             Group::Values(values) => Arc::clone(values),
             Group::Named(name) => {
                 let name = self.eval(name)?;
-                // Keeps names distinct from the keys of unnamed values.
+                // The prefix separates names from the keys of unnamed cycles.
                 let text = self.text(&self.unmarked(&name))?;
                 format!("name {text}").into()
             }
@@ -247,7 +248,7 @@ impl<'t> Evaluator<'t, '_> {
         Ok(())
     }
 
-    /// Prints a counter after adding `before`, and then adds `step` to the original value.
+    /// Prints a counter plus `before`, and then adds `step` to the counter.
     pub(super) fn count(
         &mut self,
         name: &Arc<str>,
@@ -258,7 +259,7 @@ impl<'t> Evaluator<'t, '_> {
         let now = match counter {
             Some(Some(number)) => number,
             Some(None) => return Err(StopReason::Suspended),
-            // The counter starts at the variable with its name.
+            // The counter starts at the value of the variable with the same name.
             None => match self.world.variable(name).map(Data::represented_value) {
                 None | Some(Data::Null | Data::Bool(false)) => 0,
                 Some(Data::Int(number)) => *number,

@@ -1,7 +1,8 @@
 //! Reads Liquid templates into the neutral tree.
 //!
-//! An empty text, zero and an empty list are true in Liquid and false in the other formats. So a
-//! condition on a single variable is exact for a boolean, and for a list if it tests for emptiness.
+//! In Liquid an empty text, zero and an empty list are true, and in the other formats they are
+//! false. A condition on a single variable is therefore exact only for a boolean. For a list it is
+//! exact if it tests for emptiness.
 
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ use crate::convert::{Argument, ConvertFindings, DEEPEST, LoopPosition, NodeKind,
 use crate::convert::{TreeCondition, TreeNode, TypeScope, VariablePath, VariableType};
 use crate::{CompileOptions, TemplateSource};
 
-/// Reads a source. Features that other formats lack are rejected.
+/// Reads a source, and rejects features that other formats lack.
 pub(crate) fn read(
     source: &TemplateSource<'_>,
     options: &CompileOptions,
@@ -169,7 +170,7 @@ impl Reader<'_, '_> {
         })
     }
 
-    /// Reads a condition, and whether it is negated.
+    /// Reads a condition. Returns whether it is negated.
     fn truth(&mut self, condition: &Asked, span: Span) -> Option<(TreeCondition, bool)> {
         let [(comparison, None)] = condition.parts.as_slice() else {
             return self.refuse(span, "and and or");
@@ -193,7 +194,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Reads a single variable. Formats agree only if it is `true` or `false`.
+    /// Reads a condition on a single variable. Formats agree only on `true` and `false`.
     fn truth_of(&mut self, expr: &Expr) -> Option<TreeCondition> {
         let path = self.path(expr)?;
         match self.scope.shape(&path) {
@@ -206,7 +207,7 @@ impl Reader<'_, '_> {
                 let help = format!("declare it: --kind {shown}=boolean, or test {shown} != empty");
                 self.findings.note(expr.span, message, help);
             }
-            // All formats treat an object as true, except some for an empty one.
+            // In all formats an object with fields is true. Formats disagree on an empty object.
             VariableType::Object(fields) if !fields.is_empty() => {}
             _ => {
                 let shown = self.findings.slice(expr.span).to_owned();
@@ -221,7 +222,7 @@ impl Reader<'_, '_> {
         Some(TreeCondition::truth(path))
     }
 
-    /// Reads `x == empty` for a text or a list: an empty value is false in the other formats.
+    /// Reads `x == empty` for a text or a list. In the other formats this is the condition `not x`.
     fn emptiness(&mut self, expr: &Expr) -> Option<TreeCondition> {
         let path = self.path(expr)?;
         match self.scope.shape(&path) {
@@ -242,7 +243,7 @@ impl Reader<'_, '_> {
         Some(TreeCondition::truth(path))
     }
 
-    /// Reads `x == 0` for a number: zero is false in the other formats.
+    /// Reads `x == 0` for a number. In the other formats this is the condition `not x`.
     fn zero(&mut self, expr: &Expr) -> Option<TreeCondition> {
         let path = self.path(expr)?;
         match self.scope.shape(&path) {
@@ -251,7 +252,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Reads a comparison of a variable with a text, in either order.
+    /// Reads a comparison of a variable with a text. Either operand can be the text.
     fn equality(&mut self, left: &Expr, right: &Expr) -> Option<TreeCondition> {
         let (subject, text) = match (&left.kind, &right.kind) {
             (_, ExprKind::Text(text)) => (left, text),
@@ -313,7 +314,7 @@ impl Reader<'_, '_> {
         Some(path)
     }
 
-    /// Reads a loop variable of the innermost loop, or an outer one.
+    /// Reads a loop variable of the innermost loop or of an outer one.
     fn of_loop(&mut self, keys: &[Key], span: Span) -> Option<VariablePath> {
         let mut depth = self.items.len() - 1;
         let mut keys = keys.iter();

@@ -1,5 +1,5 @@
-//! Parsing and formatting of times for the filter `date`. A text without a time zone is UTC,
-//! whatever the local zone is.
+//! Parsing and formatting of times for the filter `date`. A text without a time zone is UTC, not
+//! local time.
 
 use std::sync::LazyLock;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -11,7 +11,7 @@ use regex::{Captures, Regex};
 
 use crate::format::calendar::{MONTHS, WEEKDAYS};
 
-/// Names of zones, with their offsets in hours.
+/// Names of time zones, with their offsets in hours.
 const ZONES: [(&str, i32); 11] = [
     ("z", 0),
     ("utc", 0),
@@ -26,11 +26,11 @@ const ZONES: [(&str, i32); 11] = [
     ("pdt", -7),
 ];
 
-/// A local time with its offset.
+/// A local time and its offset from UTC.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Time {
     civil: DateTime,
-    /// Seconds east of UTC.
+    /// Number of seconds east of UTC.
     offset: i32,
     utc: bool,
 }
@@ -71,7 +71,7 @@ fn group<T: std::str::FromStr>(found: &Captures<'_>, index: usize) -> Option<T> 
 }
 
 impl Time {
-    /// Creates the time this number of seconds after 1970.
+    /// Creates the time that is `seconds` after the start of 1970.
     pub(super) fn of_seconds(seconds: i64) -> Option<Self> {
         let time = Timestamp::from_second(seconds).ok()?;
         Some(Time::of(time))
@@ -92,8 +92,8 @@ impl Time {
         Timestamp::new(seconds, nanoseconds).ok().map(Time::of)
     }
 
-    /// Parses a text in the common notations for times; `None` if it is not a time. A time of day
-    /// alone is today.
+    /// Parses a time in one of the common notations. A time of day without a date is on the current
+    /// day.
     pub(super) fn read(text: &str, now: SystemTime) -> Option<Self> {
         let text = &*text.to_lowercase();
         let today = Time::of_clock(now)?.civil.date();
@@ -122,7 +122,7 @@ impl Time {
         let fraction = found.get(4).map_or("", |digits| digits.as_str());
         let fraction = format!("{fraction:0<9}")[..9].parse().unwrap_or(0);
         let clock = (hour, group(&found, 2)?, seconds, fraction);
-        // The remaining text contains the date, if there is one.
+        // The date is in the text around the time of day.
         let whole = found.get(0)?;
         let lead = whole
             .as_str()
@@ -158,7 +158,7 @@ impl Time {
     }
 }
 
-/// Parses a zone: seconds east of UTC, and whether it is UTC by name.
+/// Parses a time zone. Returns the seconds east of UTC, and whether the zone is UTC by name.
 fn offset_of(zone: &str) -> Option<(i32, bool)> {
     if let Some((_, hours)) = ZONES.iter().find(|(name, _)| *name == zone) {
         return Some((hours * 3600, *hours == 0));
@@ -219,7 +219,8 @@ fn read_date(text: &str, today: Date) -> Option<Date> {
     day(year, month(&found, 1)?, group(&found, 2)?)
 }
 
-/// Finds the year elsewhere in a text (`Jan 5 10:11:12 2024`); by default the current year.
+/// Finds the year elsewhere in a text such as `Jan 5 10:11:12 2024`. If there is none, it is the
+/// current year.
 fn year_of(text: &str, today: Date) -> i16 {
     let words = text.split(|c: char| !c.is_ascii_digit());
     let mut years = words.filter(|word| word.len() == 4);
@@ -240,7 +241,7 @@ fn month(found: &Captures<'_>, index: usize) -> Option<i8> {
     i8::try_from(at + 1).ok()
 }
 
-/// Creates a date; the 30th of February is the first or second of March, as in Ruby.
+/// Creates a date. As in Ruby, the 30th of February is the first or second of March.
 fn day(year: i16, month: i8, day: i8) -> Option<Date> {
     if !(1..=31).contains(&day) {
         return None;
@@ -249,10 +250,10 @@ fn day(year: i16, month: i8, day: i8) -> Option<Date> {
     first.checked_add(i64::from(day - 1).days()).ok()
 }
 
-/// Format of a directive: `%-d`, `%^a`, `%10Y`.
+/// Flags of a directive: `%-d`, `%^a`, `%10Y`.
 #[derive(Clone, Copy, Debug, Default)]
 struct Flags {
-    /// Padding character; `Some(None)` disables padding.
+    /// Padding character. `Some(None)` disables padding.
     pad: Option<Option<char>>,
     upper: bool,
     swap: bool,
@@ -264,10 +265,10 @@ struct Flags {
 const WIDEST: usize = 1024;
 
 impl Time {
-    /// Writes the time in a format.
+    /// Formats the time.
     ///
     /// # Errors
-    /// Returns the error in the format.
+    /// Returns the error in `format`.
     pub(super) fn written(&self, format: &str) -> Result<String, &'static str> {
         let mut out = String::with_capacity(format.len() + 16);
         let mut rest = format;
@@ -287,7 +288,7 @@ impl Time {
                     out.push_str(&text);
                     rest = &directive[length + letter.len_utf8()..];
                 }
-                // Text that is not a directive is literal.
+                // A percent sign without a directive is literal text.
                 None => {
                     out.push('%');
                     rest = directive;
@@ -395,7 +396,7 @@ fn half(hour: i64, upper: bool) -> &'static str {
     }
 }
 
-/// Parses flags and width; returns their length in bytes.
+/// Parses the flags and the width of a directive. Returns their length in bytes.
 fn flags(text: &str) -> (Flags, usize) {
     let mut flags = Flags::default();
     let mut length = 0;
@@ -421,7 +422,7 @@ fn flags(text: &str) -> (Flags, usize) {
     (flags, length + digits)
 }
 
-/// Writes a left-padded number.
+/// Pads a number on the left.
 fn filled(number: &str, flags: Flags, width: usize, pad: char) -> String {
     let pad = match flags.pad {
         Some(None) => return number.to_owned(),
@@ -440,7 +441,7 @@ fn filled(number: &str, flags: Flags, width: usize, pad: char) -> String {
     }
 }
 
-/// Writes a left-padded word.
+/// Pads a word on the left.
 fn name(word: &str, flags: Flags) -> String {
     let word = if flags.upper || flags.swap {
         word.to_uppercase()

@@ -6,7 +6,7 @@ use super::lexer::{self, Lexer, SourcePartKind, Tag};
 use super::token::{Kind, Token, is_space, known};
 use crate::editor::{CompletionItem, CompletionList, CompletionSpot, ExternalNames, TokenScan};
 
-/// Tags that open a block, with the tags that end one.
+/// Tags that open a block, and the tags that end one.
 const TAGS: &[&str] = &[
     "if",
     "elsif",
@@ -43,7 +43,7 @@ const TAGS: &[&str] = &[
 
 const VALUES: &[&str] = &["true", "false", "nil", "empty", "blank"];
 
-/// Returns the tokens of a text; for an unclosed tag, those up to the next tag.
+/// Returns the tokens of a text. An unclosed tag extends to the next tag.
 pub(super) fn scan(text: &str) -> TokenScan {
     let mut lexer = Lexer::new(text);
     let mut reader = Reader {
@@ -51,7 +51,7 @@ pub(super) fn scan(text: &str) -> TokenScan {
         comments: 0,
     };
     let mut is_raw = false;
-    // Text after an unclosed opening is plain text for the engine.
+    // Liquid treats the text after an unclosed opening as plain text.
     let mut is_open = false;
     while let Some(piece) = lexer.next() {
         let (start, end) = (piece.place.start, piece.place.end);
@@ -87,7 +87,7 @@ pub(super) fn scan(text: &str) -> TokenScan {
 
 struct Reader {
     scan: TokenScan,
-    /// Number of open comments.
+    /// Number of open comment tags.
     comments: usize,
 }
 
@@ -115,7 +115,7 @@ impl Reader {
         self.scan.end(from + markup.len(), end);
     }
 
-    /// Adds an entire tag; returns its name.
+    /// Adds a complete tag. Returns its name.
     fn tag<'t>(&mut self, text: &'t str, start: usize, end: usize) -> Option<&'t str> {
         let tag = lexer::tag(text, &(start..end)).ok();
         let name = tag.map_or("", |tag| tag.name);
@@ -169,7 +169,7 @@ impl Reader {
         }
     }
 
-    /// Adds the lines of a `liquid` tag, which are tags.
+    /// Adds the lines of a `liquid` tag. Each line is a tag.
     fn lines(&mut self, text: &str, start: usize, end: usize) {
         let outer = self.comments;
         let mut at = start;
@@ -179,11 +179,11 @@ impl Reader {
             }
             at += line.len() + 1;
         }
-        // A comment left open at the end of the tag is an error there.
+        // Liquid rejects a comment that is open at the end of the tag, so it ends here.
         self.comments = outer;
     }
 
-    /// Adds an unclosed tag or output, up to the next one.
+    /// Adds an unclosed tag or output, which extends to the next one.
     fn unclosed(&mut self, text: &str, at: usize, end: usize) {
         let rest = text.get(at..end).unwrap_or_default();
         let opening = self.scan.tokens.last().map(|token| token.span.start);
@@ -252,7 +252,7 @@ fn is_keyword(tag: &str, word: &str, before: Option<&Token<'_>>) -> bool {
     }
 }
 
-/// Returns the completion items at a byte; `filters` are the format's own.
+/// Returns the completion items at a byte offset. `filters` are the format's own filters.
 pub(super) fn completions(
     text: &str,
     at: usize,
@@ -269,7 +269,7 @@ pub(super) fn completions(
         None if is_tag => list.keywords("tag", TAGS),
         Some((TokenKind::Operator, "|")) => list.functions(names, filters, "filter"),
         Some((TokenKind::Operator, ".")) => {}
-        // A new name of the author's choice, or nothing.
+        // Here the author chooses a new name, or nothing can follow.
         Some((
             TokenKind::Keyword,
             "assign" | "capture" | "increment" | "decrement" | "for" | "tablerow" | "break"

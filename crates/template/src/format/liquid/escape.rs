@@ -1,6 +1,6 @@
 //! Escapes text so that Liquid prints it unchanged.
 
-/// Returns the text with Liquid's syntax replaced by outputs of constants.
+/// Returns the text with Liquid's delimiters replaced by outputs that print them.
 pub(super) fn escape(literal: &str) -> String {
     let mut out = String::with_capacity(literal.len() + 16);
     let mut rest = literal;
@@ -8,7 +8,7 @@ pub(super) fn escape(literal: &str) -> String {
         out.push_str(&rest[..at]);
         let behind = &rest[at + 1..];
         let special = match behind.chars().next() {
-            // The following text may begin with a brace, so a final brace is escaped too.
+            // A brace may follow the text, so a final brace is escaped too.
             None => "{",
             Some('{') => "{{",
             Some('%') => "{%",

@@ -1,5 +1,5 @@
-//! Evaluator of templates. Tags are in [`super::blocks`] and [`super::partials`], values in
-//! [`super::operand`].
+//! Evaluator of templates. [`super::blocks`] and [`super::partials`] evaluate tags, and
+//! [`super::operand`] evaluates values.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use super::value::{self, Value};
 use crate::structure;
 use crate::{CallState, ErrorKind, LimitKind, Missing, Pass, RenderError, StopReason};
 
-/// Maximum depth of bodies and partials. Each level takes a few hundred bytes of a 2 MiB stack,
-/// several kilobytes in a debug build.
+/// Maximum depth of bodies and partials. Each level needs a few hundred bytes of the 2 MiB stack,
+/// and several kilobytes in a debug build.
 const MAX_LEVELS: usize = 400;
 
 /// Size of a list item in bytes.
@@ -57,13 +57,13 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         }
     }
 
-    /// Charges for scanning this number of bytes.
+    /// Charges for a scan of this number of bytes.
     pub(super) fn scan(&mut self, bytes: usize) -> Result<(), StopReason> {
-        // Scanning 256 bytes costs about as much as one step.
+        // A scan of 256 bytes costs about as much as a step.
         self.pass.steps(bytes / 256)
     }
 
-    /// Charges for building this number of bytes.
+    /// Charges for a text or list of this number of bytes.
     pub(super) fn charge(&mut self, bytes: usize) -> Result<(), StopReason> {
         self.pass.charge(bytes)?;
         self.scan(bytes)
@@ -73,12 +73,12 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         self.compiled.missing == Missing::Strict
     }
 
-    /// Adds the location to an error without one.
+    /// Adds the location to an error that has none.
     pub(super) fn place(&self, stop: StopReason, span: Span) -> StopReason {
         let StopReason::Failed(mut error) = stop else {
             return stop;
         };
-        // The innermost location wins.
+        // An outer tag must not replace the location of an inner one.
         if error.span.is_none() {
             let (name, text) = self.compiled.source(self.source);
             let at = LineColumn::of(text, span.start);
@@ -94,16 +94,16 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     pub(super) fn undefined(&self, path: &str) -> StopReason {
         let reason = format!("undefined variable {path}");
         let mut error = RenderError::new(ErrorKind::MissingVariable, reason);
-        // Suggestions are for the variable's name, not for the fields after it.
+        // Suggestions are for the name of the variable, not for its fields.
         let first = path.split(['.', '[']).next().unwrap_or(path);
         error.help = nearest(first, self.world.names())
-            // The name may exist while its field is missing.
+            // The variable may exist without the field.
             .filter(|near| *near != first)
             .map(|near| format!("did you mean {near}?"));
         error.into()
     }
 
-    /// Converts a failed calculation to an error.
+    /// Converts the error of a calculation.
     pub(super) fn fault(&self, fault: NumberError) -> StopReason {
         fail(match fault {
             NumberError::ByZero => "divided by 0",
@@ -126,7 +126,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         result
     }
 
-    /// Renders a body, up to an exit from it.
+    /// Renders a body up to its end, or to a tag that leaves it.
     pub(super) fn body(&mut self, body: &'t Body) -> Result<(), StopReason> {
         self.level(|e| e.nodes(body))
     }
@@ -156,7 +156,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
                 }
                 done => done.map_err(|stop| self.place(stop, node.span))?,
             }
-            // A `break` or `continue` is on its way: the rest of this body is not evaluated.
+            // A `break` or `continue` was evaluated, so the rest of this body is skipped.
             if !self.world.interrupts.is_empty() {
                 return Ok(());
             }
@@ -203,16 +203,16 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         }
     }
 
-    /// Returns the output of `run` as a text; it is a placeholder if one was printed.
+    /// Returns the output of `run` as a text, or a placeholder if `run` printed one.
     pub(super) fn captured(
         &mut self,
         run: impl FnOnce(&mut Self) -> Result<(), StopReason>,
     ) -> Result<String, StopReason> {
         let held = self.pass.capture();
-        // An error must not leave the capture open, so the result is examined afterwards.
+        // Examined later, because an error must not leave the capture open.
         let ran = run(self);
         let (bytes, pending) = self.pass.release(held);
-        // An error wins over a pending call, as in a sequential render.
+        // As in a sequential render, an error wins over a pending call.
         ran?;
         if pending {
             return Err(StopReason::Suspended);
@@ -234,7 +234,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
             return Ok(());
         }
         match self.piped_or_hole(piped)? {
-            // The value is not inspected, so a pending call leaves a placeholder.
+            // The value is only printed, so a pending call leaves a placeholder.
             None => Ok(()),
             Some(value) => self.write(&value),
         }
@@ -242,7 +242,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
 
     /// Prints a text or a whole number without copying. Returns false for other values.
     fn print_seen(&mut self, piped: &FilteredExpr) -> Result<bool, StopReason> {
-        // Prepared variables need their text encoded or marked first.
+        // The text of a prepared variable must be marked first.
         if !piped.filters.is_empty() || !self.compiled.takes_as_is() {
             return Ok(false);
         }
@@ -260,7 +260,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         match value {
             Value::Data(Data::Str(text)) => self.pass.write(text),
             Value::Data(Data::Int(number)) => self.pass.write_int(*number),
-            // Printing and inspecting differ: a printed list joins its items.
+            // A list is printed as its joined items, but it is converted to text in brackets.
             Value::Data(value) if matches!(value.represented_value(), Data::List(_)) => {
                 self.charge(value.weight())?;
                 let mut out = String::new();
@@ -274,7 +274,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         }
     }
 
-    /// Returns the text of a value; that of a list has brackets.
+    /// Returns the text of a value. The text of a list has brackets.
     pub(super) fn text(&mut self, value: &Value) -> Result<Arc<str>, StopReason> {
         Ok(match value {
             Value::Data(value) => {
@@ -289,21 +289,20 @@ impl<'t, 'p> Evaluator<'t, 'p> {
                     list @ Data::List(_) => value::inspect(list, &mut out),
                     value => value::write(value, &mut out),
                 }
-                // Quoting enlarges quotes and control characters.
+                // Quotes and control characters become longer when they are escaped.
                 self.charge(out.len().saturating_sub(weight))?;
                 out.into()
             }
             Value::Range(from, to) => format!("{from}..{to}").into(),
-            // Ruby prints the class names of these objects.
+            // Ruby prints the class name of these objects.
             Value::Loop(_) => "Liquid::ForloopDrop".into(),
             Value::Rows(_) => "Liquid::TablerowloopDrop".into(),
             Value::Hole => return Err(StopReason::Suspended),
         })
     }
 
-    /// Prepares a value that is about to be inspected or changed. Captured text may contain marks
-    /// of message structure; they are removed entirely, so no character of the secret is ever
-    /// printed.
+    /// Prepares a value for inspection or change. Captured text may contain marks of message
+    /// structure. The marks are removed, so that no part of their secret can be printed.
     pub(super) fn unmarked<'v>(&self, value: &'v Value) -> Cow<'v, Value> {
         match value {
             Value::Data(Data::Str(text)) if self.compiled.has_marks() => {
@@ -319,17 +318,17 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         self.piped_or_hole(piped)?.ok_or(StopReason::Suspended)
     }
 
-    /// The same; `None` if the last filter is a pending call.
+    /// Like [`Evaluator::piped`], but returns `None` if the last filter is a pending call.
     fn piped_or_hole(&mut self, piped: &'t FilteredExpr) -> Result<Option<Value>, StopReason> {
         let Some(expr) = &piped.value else {
             return Ok(Some(Value::NIL));
         };
-        // The `default` filter handles a missing value.
+        // With a `default` filter, a missing value is not an error.
         let has_default = piped
             .filters
             .first()
             .is_some_and(|call| &*call.name == "default");
-        // Only `default` as the first filter, as in Liquid, sees a missing value.
+        // As in Liquid, `default` must be the first filter to handle a missing value.
         let mut value = if has_default {
             self.optional(expr)?
         } else {
@@ -340,7 +339,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
             let applied = self.filter(&value, call, is_nil && index == 0);
             value = match applied.map_err(|stop| self.place(stop, call.span))? {
                 Some(value) => value,
-                // A pending result can only be printed; another filter would have to inspect it.
+                // A pending result can only be printed, because a filter would inspect it.
                 None if index + 1 == piped.filters.len() => return Ok(None),
                 None => return Err(StopReason::Suspended),
             };
@@ -348,7 +347,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         Ok(Some(value))
     }
 
-    /// Applies a filter, or calls a function; `None` for a pending call.
+    /// Applies a filter or calls a function. Returns `None` for a pending call.
     fn filter(
         &mut self,
         value: &Value,
@@ -364,7 +363,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         for (name, argument) in &call.named {
             named.push((Arc::clone(name), self.eval(argument)?));
         }
-        // Filters of Liquid win over functions with the same name; `call:` reaches those.
+        // A filter of Liquid wins over a function with the same name. `call:` calls the function.
         match call.own {
             Some(filter) => super::filters::apply(self, filter, value, positional, named).map(Some),
             None => {
@@ -374,7 +373,8 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         }
     }
 
-    /// Calls a late-bound function: the input is its first argument, unless it is a literal `nil`.
+    /// Calls a late-bound function. Its first argument is the input, unless that is a literal
+    /// `nil`.
     fn call(
         &mut self,
         call: &'t FilterCall,
@@ -384,9 +384,9 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     ) -> Result<Option<Value>, StopReason> {
         let meant = self.compiled.function(&call.name, self.pass);
         let name = meant.as_deref().unwrap_or(&call.name);
-        // A strict template continues to `call_at`, which reports the unknown function.
+        // In a strict template, `call_at` reports the unknown function below.
         if !self.pass.has_function(name) && !self.is_strict() {
-            // Same result as an unknown filter in Liquid.
+            // As in Liquid, an unknown filter changes nothing.
             return Ok(Some(input.cloned().unwrap_or(Value::NIL)));
         }
         let mut bound = crate::CallArguments::default();
@@ -401,7 +401,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         let place = [self.source, call.span.start];
         match self.pass.call_at(&place, name, bound)? {
             CallState::Pending => Ok(None),
-            // A tool may return a value deeper than templates may build.
+            // A tool may return a value that is deeper than templates may build.
             CallState::Ready(value) if value.depth() > quillet_core::value::MAX_DEPTH => {
                 Err(self.pass.limit(LimitKind::ValueDepth))
             }
@@ -409,7 +409,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         }
     }
 
-    /// Converts the result of a function. It may contain messages if it is trusted.
+    /// Converts the result of a function. A trusted result may contain messages.
     fn answered(&mut self, value: Data) -> Result<Value, StopReason> {
         match value {
             Data::Str(text) if self.compiled.trusted_results => {
@@ -438,7 +438,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         }
     }
 
-    /// Returns all numbers of a range.
+    /// Returns the numbers of a range.
     pub(super) fn numbers(&mut self, from: i64, to: i64) -> Result<Vec<Data>, StopReason> {
         let length = value::length_of(from, to);
         // Charged before the numbers are created.
@@ -448,10 +448,10 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     }
 }
 
-/// Follows a path of names.
+/// Returns a reference to a value inside a variable, if no evaluation is needed.
 fn borrow_lookup<'a>(world: &'a RenderScope<'_>, lookup: &Lookup) -> Option<&'a Data> {
     let Name::Known(name) = &lookup.name else {
-        // A computed name needs evaluation.
+        // A computed name must be evaluated.
         return None;
     };
     let mut found = world.borrow(name)?;
@@ -460,7 +460,7 @@ fn borrow_lookup<'a>(world: &'a RenderScope<'_>, lookup: &Lookup) -> Option<&'a 
             return None;
         };
         found = match found {
-            // Fallback values have every field, which the slow path provides.
+            // A fallback value has every field, which only the slow path handles.
             Data::Map(map) if !map.is_fallback() => map.get(key)?,
             _ => return None,
         };
@@ -468,10 +468,11 @@ fn borrow_lookup<'a>(world: &'a RenderScope<'_>, lookup: &Lookup) -> Option<&'a 
     Some(found)
 }
 
-/// Returns the path of the only variable that an output prints, or the name of the function.
-/// Returns `None` for several.
+/// Returns the path of the only variable that an output prints, or the name of the called function.
+/// Returns `None` if several values contribute.
 fn source(piped: &FilteredExpr) -> Option<Span> {
-    // The last function decides the source; constant filters after it only change its form.
+    // The last function is the source. Constant filters after it only change the form of its
+    // result.
     let last_call = piped.filters.iter().rposition(|call| call.own.is_none());
     let behind = last_call.map_or(0, |at| at + 1);
     let constant = |call: &FilterCall| {

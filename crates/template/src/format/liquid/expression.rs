@@ -1,4 +1,4 @@
-//! Parser for values, filters and conditions.
+//! Parser of values, filters and conditions.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::format::problem::ParseProblem;
 
 type ParseResult<T> = Result<T, ParseProblem>;
 
-/// Parser of one markup.
+/// Parser of the markup of one tag or output.
 pub(super) struct MarkupReader<'s> {
     tokens: Vec<Token<'s>>,
     next: usize,
@@ -23,7 +23,7 @@ pub(super) struct MarkupReader<'s> {
 }
 
 impl<'s> MarkupReader<'s> {
-    /// Creates a parser for a markup that begins at `at` in its source.
+    /// Creates a parser of a markup. `at` is the offset of the markup in its source.
     pub(super) fn new(markup: &'s str, at: usize, depth: usize) -> ParseResult<Self> {
         Ok(MarkupReader {
             tokens: tokens(markup, at)?,
@@ -53,7 +53,7 @@ impl<'s> MarkupReader<'s> {
         found
     }
 
-    /// Consumes this word, if it is next.
+    /// Consumes this word, if it is next. Returns whether it was.
     pub(super) fn takes_word(&mut self, word: &str) -> bool {
         let token = self.peek();
         let found = token.kind == Kind::Name && token.text == word;
@@ -76,7 +76,7 @@ impl<'s> MarkupReader<'s> {
         }
     }
 
-    /// Expects the end of the markup.
+    /// Checks that nothing follows.
     pub(super) fn end(&self) -> ParseResult<()> {
         match self.peek().kind {
             Kind::End => Ok(()),
@@ -97,7 +97,7 @@ impl<'s> MarkupReader<'s> {
         )
     }
 
-    /// Parses a value with its filters, up to the end.
+    /// Parses a value with its filters. Nothing may follow.
     pub(super) fn piped(mut self) -> ParseResult<FilteredExpr> {
         if self.peek().kind == Kind::End {
             return Ok(FilteredExpr {
@@ -214,7 +214,7 @@ impl<'s> MarkupReader<'s> {
         }
     }
 
-    /// Parses a condition, up to the end.
+    /// Parses a condition. Nothing may follow.
     pub(super) fn condition(mut self) -> ParseResult<ConditionChain> {
         let mut parts = Vec::new();
         loop {
@@ -265,7 +265,8 @@ impl<'s> MarkupReader<'s> {
     }
 }
 
-/// `call: 'name'` calls the function with that name, even if a filter has it.
+/// Converts the filter `call: 'name'` to a call of the function with that name, which may also be
+/// the name of a filter.
 fn called_by_name(mut call: FilterCall) -> FilterCall {
     let is_name = |expr: &Expr| matches!(expr.kind, ExprKind::Text(_));
     if &*call.name != "call" || !call.positional.first().is_some_and(is_name) {
@@ -282,7 +283,7 @@ fn called_by_name(mut call: FilterCall) -> FilterCall {
     call
 }
 
-/// `empty` and `blank` have their special meaning only in comparisons.
+/// Returns the special term `empty` or `blank`. Both are special only in comparisons.
 fn literal(text: &str) -> Option<Term> {
     match text {
         "empty" => Some(Term::Empty),
@@ -301,7 +302,7 @@ fn word(text: &str) -> ExprKind {
         "nil" | "null" => ExprKind::Nil,
         "true" => ExprKind::Bool(true),
         "false" => ExprKind::Bool(false),
-        // Outside a comparison.
+        // Outside comparisons both are an empty text.
         "empty" | "blank" => ExprKind::Text("".into()),
         name => ExprKind::Lookup(Box::new(Lookup {
             name: Name::Known(name.into()),
@@ -322,8 +323,8 @@ fn number(token: Token<'_>) -> ParseResult<ExprKind> {
     })
 }
 
-/// Parses a fragment in the tags that ignore unknown markup (`case`, `cycle`, `include`,
-/// `tablerow`): if it is not an expression, it is a variable with the first name in it.
+/// Parses a fragment in a tag that ignores unknown markup (`case`, `cycle`, `include`, `tablerow`).
+/// A fragment that is not an expression is the variable with the first name in it.
 pub(super) fn loose(fragment: &str, at: usize, depth: usize) -> Expr {
     let strict = MarkupReader::new(fragment, at, depth).and_then(|mut reader| {
         let expr = reader.expr()?;
@@ -345,8 +346,8 @@ pub(super) fn loose(fragment: &str, at: usize, depth: usize) -> Expr {
     })
 }
 
-/// Finds a fragment: a quoted text, or characters up to white space, a comma, a bar or a lone
-/// quote. Returns the span of the first. With `joined`, adjacent fragments are joined.
+/// Finds the first fragment: a quoted text, or the characters up to white space, a comma, a bar or
+/// an unpaired quote. Returns its span. With `joined`, adjacent fragments are joined.
 pub(super) fn fragment(text: &str, joined: bool) -> Option<(usize, usize)> {
     let start = (0..text.len()).find(|at| text.is_char_boundary(*at) && one(&text[*at..]) > 0)?;
     let mut end = start + one(&text[start..]);
@@ -381,7 +382,7 @@ fn quoted(text: &str) -> Option<usize> {
     Some(memchr::memchr(quote, &text.as_bytes()[1..])? + 2)
 }
 
-/// Finds `name: fragment` anywhere in a markup.
+/// Finds all attributes `name: fragment` in a markup.
 pub(super) fn attributes(markup: &str, at: usize, depth: usize) -> Vec<(Arc<str>, Expr)> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut found = Vec::new();

@@ -6,14 +6,14 @@ use quillet_core::{Map, Value as Data, ValueList};
 
 use super::value::{Value, length_of};
 
-/// Items, created lazily.
+/// Items of a loop, created on demand.
 #[derive(Debug)]
 pub(super) enum LoopItems {
     List(ValueList),
-    /// Each item is a list of the key and the value.
+    /// Items of an object. Each is a list of a key and its value.
     Pairs(Map),
     Range(i64, usize),
-    /// A text is one item, whatever `limit` and `offset` select.
+    /// A text, which is a single item. `limit` and `offset` have no effect.
     Text(Data),
     None,
 }
@@ -49,7 +49,7 @@ impl LoopItems {
         }
     }
 
-    /// Returns the range from one index up to another.
+    /// Returns the items between two indexes.
     pub(super) fn segment(self, from: i64, to: Option<i64>, reversed: bool) -> ItemSlice {
         let whole = self.length();
         let clamped = |at: i64| usize::try_from(at.max(0)).unwrap_or(usize::MAX).min(whole);

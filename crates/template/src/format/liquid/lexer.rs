@@ -17,7 +17,7 @@ pub(super) enum SourcePartKind {
     Text,
     /// `{% … %}`
     Tag,
-    /// `{{ … }}`, or with a single closing brace, which is an error.
+    /// `{{ … }}`. A single closing brace ends the output too, but is an error.
     Output,
     /// An unclosed `{%` or `{{`.
     Open,
@@ -28,7 +28,8 @@ pub(super) enum SourcePartKind {
 pub(super) struct Lexer<'s> {
     text: &'s str,
     next: usize,
-    /// Delimiters known to be absent from the rest: searched once instead of at every tag.
+    /// Whether a delimiter is absent from the rest of the source. This avoids searching for it
+    /// again at every tag.
     no_tag_end: bool,
     no_brace: bool,
 }
@@ -58,7 +59,7 @@ impl<'s> Lexer<'s> {
         })
     }
 
-    /// Splits a text that begins with `{%` or `{{`.
+    /// Reads a segment that begins with `{%` or `{{`.
     fn marked(&mut self, rest: &str) -> (SourcePartKind, usize) {
         let inside = &rest[2..];
         if rest.starts_with("{%") {
@@ -95,7 +96,7 @@ fn opening(text: &str) -> Option<usize> {
     memchr::memchr_iter(b'{', bytes).find(|at| matches!(bytes.get(at + 1), Some(b'{' | b'%')))
 }
 
-/// A tag: its name, and the markup after it.
+/// A tag with its name and its markup.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tag<'s> {
     pub(super) name: &'s str,
@@ -107,7 +108,7 @@ pub(super) struct Tag<'s> {
     pub(super) end: usize,
 }
 
-/// Parses a tag, including `{%` and `%}`.
+/// Parses a tag. `place` includes `{%` and `%}`.
 pub(super) fn tag<'s>(text: &'s str, place: &Range<usize>) -> Result<Tag<'s>, ParseProblem> {
     let (start, end) = (place.start, place.end);
     let inside = text.get(start + 2..end - 2).unwrap_or_default();
@@ -140,7 +141,7 @@ pub(super) fn line<'s>(text: &'s str, place: &Range<usize>) -> Option<Tag<'s>> {
     })
 }
 
-/// Returns the offsets of the name and of the markup.
+/// Returns the range of the name, and the offset of the markup.
 fn divided(inside: &str) -> Option<(Range<usize>, usize)> {
     let start = inside.len() - inside.trim_start_matches(is_space).len();
     let rest = &inside[start..];
@@ -155,8 +156,8 @@ fn divided(inside: &str) -> Option<(Range<usize>, usize)> {
     (length > 0).then_some((start..start + length, start + length + blanks))
 }
 
-/// Finds the end of `raw` in a segment: the bytes before its end tag, and whether that tag trims
-/// the following text.
+/// Finds the end tag of `raw` in a segment. Returns its offset, and whether it trims the text after
+/// it.
 pub(super) fn end_of_raw(piece: &str) -> Option<(usize, bool)> {
     let inside = piece.strip_suffix("%}")?;
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';

@@ -1,10 +1,10 @@
-//! Liquid 5, as parsed by its strict parser and evaluated by Ruby: outputs and filters, tags,
-//! `include` and `render`. `docs/formats/liquid.md` lists the differences.
+//! Liquid 5, with the syntax of its strict parser and the semantics of Ruby: outputs and filters,
+//! tags, `include` and `render`. `docs/formats/liquid.md` lists the differences.
 //!
-//! Values are data, and a template can access only its variables. A filter unknown to Liquid is a
-//! late-bound function: `{{ city | weather: units: "C" }}` calls `weather` with the city and the
-//! units; a literal `nil` as input means no argument. `{{ city | call: "size" }}` calls a function
-//! whose name is also a filter.
+//! Values are plain data, and a template can access only its variables. A filter that Liquid does
+//! not define is a late-bound function: `{{ city | weather: units: "C" }}` calls `weather` with the
+//! city and the units. If the input is a literal `nil`, it is not passed as an argument. `{{ city |
+//! call: "size" }}` calls a function whose name is also that of a filter.
 
 mod ast;
 mod blocks;
@@ -74,15 +74,15 @@ pub struct LiquidFormat {
 }
 
 impl LiquidFormat {
-    /// Creates the format under its usual name.
+    /// Creates the format `liquid`.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Creates the format `semantic-kernel-liquid`: functions are looked up as in Semantic Kernel,
-    /// the text of trusted variables may contain messages, and a role line may take its role from a
-    /// value (`{{ message.role }}:`) or have its content on the same line (`user: hi`).
+    /// Creates the format `semantic-kernel-liquid`. Functions are looked up as in Semantic Kernel,
+    /// and trusted variables may contain messages. A role line may take its role from a value (`{{
+    /// message.role }}:`) or have its content on the same line (`user: hi`).
     #[must_use]
     pub fn semantic_kernel() -> Self {
         LiquidFormat {
@@ -187,10 +187,10 @@ struct LiquidTemplate {
     missing: Missing,
     /// Variables whose text may contain message structure.
     trusted: Vec<String>,
-    /// Whether results of functions may contain it.
+    /// Whether results of functions may contain message structure.
     trusted_results: bool,
     messages: MessageSyntax,
-    /// Whether any source reads loop positions, or continues where a loop ended.
+    /// Whether any source reads the position of a loop, or continues at the end of a loop.
     asks_loops: bool,
     continues_loops: bool,
 }
@@ -223,7 +223,7 @@ impl LiquidTemplate {
         source.map_or(("", ""), |source| (&source.name, &source.text))
     }
 
-    /// Returns a range of the literal text of a source.
+    /// Returns a range of a source's literal text.
     fn literal(&self, source: usize, place: &Range<usize>) -> &str {
         let source = self.sources.get(source);
         let text = source.and_then(|source| source.literals.get(place.clone()));
@@ -234,7 +234,7 @@ impl LiquidTemplate {
         self.trusted.iter().any(|name| name == variable)
     }
 
-    /// Whether all variables are used without preparation.
+    /// Whether templates use all variables unchanged.
     fn takes_as_is(&self) -> bool {
         self.trusted.is_empty()
     }
@@ -244,7 +244,7 @@ impl LiquidTemplate {
         self.messages != MessageSyntax::Plain
     }
 
-    /// Returns a text with marked tags, if they are message structure.
+    /// Returns a text with marked message tags, if these are message structure.
     fn with_tags(&self, text: &Arc<str>) -> Arc<str> {
         if self.messages == MessageSyntax::Plain {
             return Arc::clone(text);
@@ -255,7 +255,7 @@ impl LiquidTemplate {
         }
     }
 
-    /// Resolves a name to a late-bound function that is registered under another spelling.
+    /// Resolves a name to a late-bound function that is registered with another spelling.
     fn function(&self, name: &str, pass: &Pass<'_>) -> Option<String> {
         if !self.semantic_kernel || pass.has_function(name) {
             return None;

@@ -1,4 +1,4 @@
-//! Numbers of Liquid's filters: whole ones, and decimal ones for which 0.1 + 0.2 is 0.3.
+//! Numbers of Liquid's filters: whole numbers, and decimal numbers for which 0.1 + 0.2 is 0.3.
 
 use quillet_core::Value;
 
@@ -7,11 +7,12 @@ use quillet_core::Value;
 pub(super) enum LiquidNumber {
     Int(i64),
     Decimal(Decimal),
-    /// Not a decimal: infinity or NaN.
+    /// Infinity or NaN, which have no decimal form.
     Float(f64),
 }
 
-/// `digits * 10^exponent`. Digits beyond the 38th are rounded away, below the precision of a float.
+/// A decimal number: `digits * 10^exponent`. Rounding to 38 digits loses less than the precision of
+/// a float.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Decimal {
     digits: i128,
@@ -27,17 +28,17 @@ pub(super) enum Operation {
     Modulo,
 }
 
-/// Reason for a missing result.
+/// Reason why a calculation has no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NumberError {
     ByZero,
-    /// A whole number above 64 bits.
+    /// A whole number that does not fit into 64 bits.
     TooLarge,
-    /// A whole part of infinity or NaN.
+    /// Infinity or NaN, which cannot become a whole number.
     NotFinite,
 }
 
-/// Converts a value to a number: that at the start of a text, otherwise 0.
+/// Converts a value to a number. For a text this is the number at its start. Other values give 0.
 pub(super) fn number(value: &Value) -> Result<LiquidNumber, NumberError> {
     match value {
         Value::Int(number) => Ok(LiquidNumber::Int(*number)),
@@ -70,7 +71,7 @@ fn of_text(text: &str) -> Result<LiquidNumber, NumberError> {
     }
 }
 
-/// Parses the whole number at the start of a text, or 0.
+/// Parses the whole number at the start of a text. Returns 0 if there is none.
 pub(super) fn leading(text: &str) -> Result<i64, NumberError> {
     let text = text.trim_start_matches(super::parser::is_blank);
     let (negative, rest) = match text.as_bytes().first() {
@@ -103,7 +104,7 @@ pub(super) fn leading(text: &str) -> Result<i64, NumberError> {
     Ok(number)
 }
 
-/// Parses a text that is a whole number, like Ruby's `Integer`.
+/// Parses a whole number like Ruby's `Integer`.
 pub(super) fn strict(text: &str) -> Option<i64> {
     let text = text.trim_matches(super::token::is_space);
     let (negative, rest) = match text.as_bytes().first()? {
@@ -166,7 +167,7 @@ pub(super) fn apply(
     if let Some(decimal) = exact {
         return Ok(LiquidNumber::Decimal(decimal));
     }
-    // Numbers so large, or so different in magnitude, share no digits visible in a float.
+    // Numbers of such size or difference in magnitude share no digits that a float can represent.
     let (one, other) = (float(one), float(other));
     Ok(of_float(match operation {
         Operation::Plus => one + other,
@@ -202,7 +203,7 @@ fn float(number: LiquidNumber) -> f64 {
     }
 }
 
-/// Returns the larger of two.
+/// Whether the first number is greater than the second.
 pub(super) fn is_greater(one: LiquidNumber, other: LiquidNumber) -> bool {
     match (one, other) {
         (LiquidNumber::Int(one), LiquidNumber::Int(other)) => one > other,
@@ -229,7 +230,7 @@ pub(super) fn absolute(number: LiquidNumber) -> Result<LiquidNumber, NumberError
     })
 }
 
-/// Rounds to this number of places, half away from zero.
+/// Rounds to a number of decimal places, with halves away from zero.
 pub(super) fn rounded(number: LiquidNumber, places: i64) -> Result<LiquidNumber, NumberError> {
     let places = i32::try_from(places.clamp(-400, 400)).unwrap_or(0);
     match number {
@@ -247,7 +248,7 @@ pub(super) fn rounded(number: LiquidNumber, places: i64) -> Result<LiquidNumber,
     }
 }
 
-/// Returns the floor or the ceiling.
+/// Returns the ceiling if `up`, and otherwise the floor.
 pub(super) fn whole(number: LiquidNumber, up: bool) -> Result<i64, NumberError> {
     match number {
         LiquidNumber::Int(number) => Ok(number),
@@ -266,7 +267,7 @@ pub(super) fn whole(number: LiquidNumber, up: bool) -> Result<i64, NumberError> 
     }
 }
 
-/// Converts to a value of a template.
+/// Converts a number to a value of a template.
 pub(super) fn value(number: LiquidNumber) -> Value {
     match number {
         LiquidNumber::Int(number) => Value::Int(number),
@@ -276,11 +277,11 @@ pub(super) fn value(number: LiquidNumber) -> Value {
 }
 
 impl Decimal {
-    /// Parses digits with a point and an optional exponent.
+    /// Parses digits with an optional point and an optional exponent.
     fn read(text: &str) -> Option<Self> {
         let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
         let (whole, places) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        // Further digits exceed the precision of any float.
+        // Further digits are below the precision of a float.
         let places = &places[..places.len().min(30_usize.saturating_sub(whole.len()))];
         Some(Decimal {
             digits: format!("{whole}{places}").parse().ok()?,
@@ -301,7 +302,7 @@ impl Decimal {
         }
     }
 
-    /// Converts both to the smaller exponent; `None` if the digits do not fit.
+    /// Converts both numbers to the smaller exponent. Returns `None` if the digits do not fit.
     fn aligned(self, other: Self) -> Option<(i128, i128, i32)> {
         let exponent = self.exponent.min(other.exponent);
         let scaled = |number: Decimal| {
@@ -330,7 +331,7 @@ impl Decimal {
         })
     }
 
-    /// Returns the quotient, to at least 18 digits.
+    /// Returns the quotient with at least 18 digits.
     fn over(self, other: Self) -> Option<Self> {
         let (mut one, other) = (self.shortened(), other.shortened());
         if one.digits == 0 && other.digits != 0 {
@@ -356,7 +357,7 @@ impl Decimal {
         })
     }
 
-    /// Rounds to at most 18 digits.
+    /// Reduces a number to at most 18 digits.
     fn shortened(mut self) -> Self {
         while self.digits.abs() >= 10_i128.pow(18) {
             self.digits /= 10;

@@ -26,7 +26,7 @@ impl<'t> Evaluator<'t, '_> {
         value.map_err(|stop| self.place(stop, expr.span))
     }
 
-    /// Evaluates an operand whose absence is handled.
+    /// Evaluates an operand that may be missing.
     pub(super) fn optional(&mut self, expr: &'t Expr) -> Result<Value, StopReason> {
         let value = self.value(expr, true);
         value.map_err(|stop| self.place(stop, expr.span))
@@ -58,7 +58,7 @@ impl<'t> Evaluator<'t, '_> {
         }
     }
 
-    /// Evaluates an operand that must be a whole number, or the text of one.
+    /// Evaluates an operand that must be a whole number, or a text with one.
     pub(super) fn whole(&mut self, value: &Value) -> Result<i64, StopReason> {
         let value = value.meant();
         if let Value::Data(Data::Int(number)) = value {
@@ -115,7 +115,7 @@ impl<'t> Evaluator<'t, '_> {
         Ok(found)
     }
 
-    /// Looks up a variable without preparing it: a trusted one may contain messages.
+    /// Converts a variable. The text of a trusted variable may contain messages, so it is marked.
     fn marked(&mut self, name: &str, value: Data) -> Result<Value, StopReason> {
         if value.depth() > quillet_core::value::MAX_DEPTH {
             return Err(self.pass.limit(LimitKind::ValueDepth));
@@ -128,7 +128,7 @@ impl<'t> Evaluator<'t, '_> {
         }
     }
 
-    /// Returns nil for a missing value, or an error where it is required.
+    /// Returns nil for a missing value, or an error if it is required.
     fn absent(&self, expr: &Expr, optional: bool) -> Result<Value, StopReason> {
         if optional || !self.is_strict() {
             return Ok(Value::NIL);
@@ -138,7 +138,7 @@ impl<'t> Evaluator<'t, '_> {
         Err(self.undefined(written.unwrap_or_default()))
     }
 
-    /// Evaluates `owner.name`: a key, or a property that every list has.
+    /// Evaluates `owner.name`, which is a key or a property such as the size of a list.
     fn named(&self, owner: &Value, name: &Arc<str>) -> Option<Value> {
         let key = Value::Data(Data::Str(Arc::clone(name)));
         if let Value::Data(owner) = owner
@@ -152,7 +152,7 @@ impl<'t> Evaluator<'t, '_> {
         keyed(owner, &key).or_else(|| property(owner, name))
     }
 
-    // Conditions.
+    // Evaluation of conditions.
 
     pub(super) fn condition(&mut self, condition: &'t ConditionChain) -> Result<bool, StopReason> {
         let mut holds = false;
@@ -170,13 +170,14 @@ impl<'t> Evaluator<'t, '_> {
     fn comparison(&mut self, comparison: &'t Comparison) -> Result<bool, StopReason> {
         let Some((operator, right)) = &comparison.right else {
             return Ok(match &comparison.left {
-                // The condition tests whether it exists; for a failed call this is false.
+                // A condition on a single value tests for existence. It is false for an empty
+                // fallback value.
                 Term::Expr(expr) => {
                     let value = self.optional(expr)?;
                     let meant = value.meant();
                     meant.is_true() && !(value.is_fallback() && is_empty(&meant))
                 }
-                // Alone, `empty` and `blank` are empty texts, which are true.
+                // Outside comparisons, `empty` and `blank` are empty texts, which are true.
                 Term::Empty | Term::Blank => true,
             });
         };
@@ -195,13 +196,13 @@ impl<'t> Evaluator<'t, '_> {
         let (left, one_failed) = self.side(&comparison.left, of_left)?;
         let (right, other_failed) = self.side(right, of_right)?;
         match self.compare(*operator, &left, &right) {
-            // A failed call has no order relative to any value.
+            // A failed call has no order with other values.
             Err(stop) if stop.is_of_values() && (one_failed || other_failed) => Ok(false),
             compared => compared,
         }
     }
 
-    /// Evaluates one side of a comparison; returns whether it replaces a failed call.
+    /// Evaluates one side of a comparison. Returns whether it is a fallback value.
     fn side(
         &mut self,
         term: &'t Term,
@@ -279,7 +280,7 @@ impl<'t> Evaluator<'t, '_> {
         })
     }
 
-    /// Evaluates the condition of `when`.
+    /// Evaluates a condition of `when`.
     pub(super) fn matches(&mut self, left: &Value, term: &'t Term) -> Result<bool, StopReason> {
         let (right, _) = self.side(term, true)?;
         let left = self.unmarked(&left.meant()).into_owned();
@@ -369,7 +370,7 @@ pub(super) fn compare_numbers(one: &Data, other: &Data) -> Option<Ordering> {
     }
 }
 
-/// Looks up a key; `None` if it does not exist.
+/// Looks up a key. Returns `None` if it does not exist.
 fn keyed(owner: &Value, key: &Value) -> Option<Value> {
     match owner {
         Value::Data(owner) if owner.is_fallback() => Some(fallback_field(owner, key)),
@@ -401,7 +402,7 @@ fn item(list: &[Data], at: i64) -> Value {
     found.cloned().map_or(Value::NIL, Value::Data)
 }
 
-/// Inside the result of a failed call there is its fallback value, or nil.
+/// Returns a field of a fallback value: the represented field, or nil.
 fn fallback_field(owner: &Data, key: &Value) -> Value {
     let found = match (owner.represented_value(), key) {
         (Data::List(list), Value::Data(Data::Int(at))) => match item(list, *at) {
@@ -415,7 +416,7 @@ fn fallback_field(owner: &Data, key: &Value) -> Value {
     Value::Data(found.unwrap_or_else(|| Data::from("").into_fallback()))
 }
 
-/// `size`, `first` and `last`.
+/// Returns the property `size`, `first` or `last`.
 fn property(owner: &Value, name: &str) -> Option<Value> {
     let count = |count: usize| Value::from(i64::try_from(count).unwrap_or(i64::MAX));
     match (owner, name) {
@@ -432,7 +433,7 @@ fn property(owner: &Value, name: &str) -> Option<Value> {
     }
 }
 
-/// Returns the first item, or nil.
+/// Returns the first item of a list, or nil.
 pub(super) fn first(value: &Value) -> Value {
     match value {
         Value::Data(Data::List(list)) => list.first().cloned().map_or(Value::NIL, Value::Data),
@@ -444,7 +445,7 @@ pub(super) fn first(value: &Value) -> Value {
     }
 }
 
-/// Returns the last item, or nil.
+/// Returns the last item of a list, or nil.
 pub(super) fn last(value: &Value) -> Value {
     match value {
         Value::Data(Data::List(list)) => list.last().cloned().map_or(Value::NIL, Value::Data),
@@ -462,7 +463,7 @@ pub(super) fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Whether a value is `blank`: nil, `false`, white space, or an empty list.
+/// Whether a value is `blank`: nil, `false`, an empty list, or a text of white space.
 fn is_blank(value: &Value) -> bool {
     match value {
         Value::Data(Data::Str(text)) => text.trim().is_empty(),

@@ -1,5 +1,5 @@
-//! Parser from a source to its tree: text, outputs, and tags with bodies. The markup of tags is
-//! parsed in [`super::tags`].
+//! Parser from a source to a tree of text, outputs, and tags with bodies. [`super::tags`] parses
+//! the markup of tags.
 
 use std::ops::Range;
 
@@ -18,11 +18,11 @@ type ParseResult<T> = Result<T, ParseProblem>;
 #[derive(Debug)]
 pub(super) struct Program {
     pub(super) body: Body,
-    /// Whether everything in it is printed, in order.
+    /// Whether the source always prints all of its text, in order.
     pub(super) flat: bool,
 }
 
-/// Tags with their own node; any other ends a body.
+/// Tags with a node. Any other tag ends a body.
 const TAGS: [&str; 20] = [
     "assign",
     "break",
@@ -83,7 +83,7 @@ pub(super) fn parse(
     Ok((program, literals))
 }
 
-/// Reports a tag that ends nothing here.
+/// Returns the error for a tag that ends no body here.
 fn outer(tag: &Tag<'_>) -> ParseProblem {
     match tag.name {
         "else" | "elsif" | "when" => {
@@ -109,7 +109,7 @@ fn unknown(tag: &Tag<'_>) -> ParseProblem {
     }
 }
 
-/// Moves the literal texts of a tree into one buffer, in source order.
+/// Moves the literal text of a tree into one buffer, in source order.
 fn place_literals(body: &mut Body, text: &str, literals: &mut Literals) {
     for node in body {
         match &mut node.kind {
@@ -142,10 +142,10 @@ fn place_literals(body: &mut Body, text: &str, literals: &mut Literals) {
     }
 }
 
-/// Parses a body, and returns the tag that ended it; `None` at the end of the source.
+/// A parsed body, and the tag that ended it. The tag is `None` at the end of the source.
 struct ParsedBody<'s> {
     body: Body,
-    /// Whether it prints at most white space.
+    /// Whether the body prints nothing but white space.
     blank: bool,
     end: Option<Tag<'s>>,
 }
@@ -154,9 +154,9 @@ struct Parser<'s> {
     name: &'s str,
     text: &'s str,
     lexer: Lexer<'s>,
-    /// Remaining lines of the current `liquid` tag, in reverse order.
+    /// Remaining lines of the current `liquid` tag, last line first.
     lines: Option<Vec<Range<usize>>>,
-    /// Whether white space at the start of the next text is dropped.
+    /// Whether to drop the white space at the start of the next text.
     trim: bool,
     /// Remaining nesting depth of tags.
     depth: usize,
@@ -171,7 +171,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Reads up to an unknown tag.
+    /// Reads a body up to a tag that ends it.
     fn body(&mut self) -> ParseResult<ParsedBody<'s>> {
         let mut parsed = ParsedBody {
             body: Body::new(),
@@ -231,7 +231,8 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    /// White space control of a tag: `{%-` trims the text before it, `-%}` the text after it.
+    /// Applies the whitespace control of a tag: `{%-` trims the text before it, and `-%}` trims the
+    /// text after it.
     fn control(&mut self, piece: &str, body: &mut Body) {
         if piece.as_bytes().get(2) == Some(&b'-')
             && let Some(Node {
@@ -299,7 +300,7 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    /// Parses a known tag, with its bodies.
+    /// Parses a tag and its bodies.
     fn tag(&mut self, tag: &Tag<'s>, parsed: &mut ParsedBody<'s>) -> ParseResult<()> {
         if self.depth == 0 {
             let message = "tags are nested more deeply than the limit on nesting";
@@ -313,7 +314,7 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    /// Returns the node of a tag, and whether it prints at most white space.
+    /// Returns the node of a tag, and whether it prints nothing but white space.
     fn node(&mut self, tag: &Tag<'s>) -> ParseResult<(NodeKind, bool)> {
         let syntax = self.syntax();
         Ok(match tag.name {
@@ -350,7 +351,7 @@ impl<'s> Parser<'s> {
         })
     }
 
-    /// Parses one body up to the tag's end.
+    /// Parses a body up to the end tag of a tag.
     fn simple(&mut self, tag: &Tag<'s>) -> ParseResult<(Body, bool)> {
         let parsed = self.body()?;
         match parsed.end {
@@ -359,8 +360,8 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Parses the content of a comment, so an error in it is reported, and drops it. Unknown tags
-    /// are ignored there.
+    /// Parses the content of a comment and drops it, so that errors in it are reported. Unknown
+    /// tags are ignored.
     fn comment(&mut self, tag: &Tag<'s>) -> ParseResult<(NodeKind, bool)> {
         loop {
             match self.body()?.end {
@@ -419,7 +420,7 @@ impl<'s> Parser<'s> {
             arms: Vec::new(),
             bodies: Vec::new(),
         };
-        // Text before the first `when` is not printed.
+        // Text before the first `when` is dropped.
         let mut parsed = self.body()?;
         let mut all_blank = parsed.blank;
         loop {
@@ -471,12 +472,12 @@ impl<'s> Parser<'s> {
     }
 }
 
-/// Whether Ruby's `strip` removes a character: white space, and NUL.
+/// Whether Ruby's `strip` removes a character, which is white space or NUL.
 pub(super) fn is_blank(c: char) -> bool {
     c == '\0' || is_space(c)
 }
 
-/// White space around tags that print nothing is layout, and is not printed.
+/// Drops white space around tags that print nothing, because it is only layout.
 fn drop_texts(body: &mut Body) {
     body.retain(|node| !matches!(node.kind, NodeKind::Text(_)));
 }

@@ -1,4 +1,5 @@
-//! `include`, which shares the names of its caller, and `render`, which sees only its arguments.
+//! Evaluation of `include`, which shares the names of its caller, and of `render`, which sees only
+//! its arguments.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -15,7 +16,7 @@ use crate::{ErrorKind, LimitKind, RenderError, StopReason};
 
 impl<'t, 'p> Evaluator<'t, 'p> {
     pub(super) fn include(&mut self, node: &'t PartialTag, span: Span) -> Result<(), StopReason> {
-        // Liquid forbids it, because `render` promises independence of the caller's names.
+        // Forbidden as in Liquid, because a template called with `render` must not see other names.
         if !self.world.includes {
             let mut error = RenderError::new(
                 ErrorKind::Execution,
@@ -32,7 +33,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         let source = self.find(&name)?;
         let value = match &node.handed {
             Some((expr, _)) => self.eval(expr)?,
-            // Without `with` or `for`, Liquid passes the variable with the template's name.
+            // As in Liquid, the variable with the template's name is passed by default.
             None => self.world.get(&name).unwrap_or(Value::NIL),
         };
         if let Value::Hole = value {
@@ -46,7 +47,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         }
         let entered = self.pass.entered();
         self.pass.enter(span.start);
-        // Liquid renders an included template once per item even without `for`.
+        // As in Liquid, a list renders the template once per item even without `for`.
         if let Value::Data(Data::List(items)) = value.meant() {
             self.pass.enter(0);
             for (turn, item) in items.iter().enumerate() {
@@ -66,7 +67,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     }
 
     pub(super) fn render(&mut self, node: &'t PartialTag, span: Span) -> Result<(), StopReason> {
-        // The parser accepts only a constant, so this is for syntax trees of other origin.
+        // Unreachable after the parser, which accepts only a constant name.
         let ExprKind::Text(name) = &node.template.kind else {
             return Err(fail("render needs the name of a template in quotes"));
         };
@@ -87,7 +88,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         let entered = self.pass.entered();
         self.pass.enter(span.start);
         let done = if one_by_one && is_list {
-            // No `limit` or `offset`: `render` has no such options.
+            // `render` has no `limit` or `offset`.
             let segment = LoopItems::of(&value).segment(0, None, false);
             let state = Rc::new(ForLoop {
                 name: Arc::clone(name),
@@ -101,7 +102,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
                 self.pass.step()?;
                 self.pass.turn(turn);
                 state.index.set(turn);
-                // Each item has state of its own, so assignments do not reach the next one.
+                // Each item has separate state, so that assignments do not reach the next item.
                 let mut world = RenderScope::apart();
                 world.assign(&"forloop".into(), Value::Loop(Rc::clone(&state)));
                 done = self.apart(world, &named, &variable, segment.get(turn), source);
@@ -118,7 +119,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         Ok(())
     }
 
-    /// Renders a source with separate state.
+    /// Renders a source in a separate scope.
     fn apart(
         &mut self,
         mut world: RenderScope<'p>,
@@ -130,13 +131,13 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         for (key, value) in named {
             world.assign(key, value.clone());
         }
-        // A nil value leaves the name undefined in the template.
+        // If the value is nil, the name stays undefined in the template.
         if !value.is_nil() {
             world.assign(variable, value);
         }
         let outer = std::mem::replace(&mut self.world, world);
         let done = self.partial(source);
-        // Restored on an error too, since a skipped tag continues with the outer names.
+        // Restored even after an error, because a skipped tag continues with the outer names.
         self.world = outer;
         done
     }
@@ -152,7 +153,8 @@ impl<'t, 'p> Evaluator<'t, 'p> {
             Some(body) => self.body(body),
             None => Ok(()),
         };
-        // A failure keeps the inner source, whose name and text its location needs.
+        // After a failure the inner source stays current, because the error's location needs its
+        // name and text.
         if !matches!(done, Err(StopReason::Failed(_))) {
             self.source = outer;
         }
@@ -171,11 +173,11 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     }
 }
 
-/// The name of the passed value inside a partial.
+/// Returns the name of the passed value in the template.
 fn seen_as(node: &PartialTag, template: &str) -> Arc<str> {
     match &node.alias {
         Some(alias) => Arc::clone(alias),
-        // Liquid names the value after the last part of the template's path.
+        // As in Liquid, the default name is the last part of the template's path.
         None => template.rsplit('/').next().unwrap_or(template).into(),
     }
 }

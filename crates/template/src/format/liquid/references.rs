@@ -1,5 +1,5 @@
-//! Finds the references of sources by a walk over their syntax trees that tracks the names that
-//! templates set.
+//! Finds the references of sources. The walk over the syntax trees tracks the names that templates
+//! set.
 
 use std::collections::HashSet;
 
@@ -13,11 +13,11 @@ use super::ast::{
 };
 use crate::{FunctionReference, References, VariableReference};
 
-/// Sources are walked again at each inclusion, because different names are set there, until this
-/// multiple of the total text has been read.
+/// Limit on repeated walks, as a multiple of the total text. A source is walked again at each
+/// inclusion, because different names are set there.
 const READINGS: usize = 4;
 
-/// First use of a variable, and whether it is optional in all of its uses.
+/// First use of a variable, and whether all of its uses are optional.
 struct VariableUse {
     optional: bool,
     source: usize,
@@ -31,19 +31,20 @@ struct Walk<'a> {
     templates: IndexSet<&'a str, foldhash::fast::RandomState>,
     dynamic: bool,
     source: usize,
-    /// Names that are set: permanently by `assign` and similar tags, locally by loops and partials.
+    /// Names that are set: by `assign` and similar tags from there on, by loops and partials inside
+    /// them.
     assigned: HashSet<&'a str, foldhash::fast::RandomState>,
     inner: Vec<&'a str>,
-    /// Whether the variables are visible; not inside `render`.
+    /// Whether the variables are visible, which they are not inside `render`.
     sees: bool,
-    /// Sources that are being walked, outermost first.
+    /// Sources that contain the current node, outermost first.
     inside: Vec<usize>,
     rendered: HashSet<usize>,
-    /// Remaining bytes of source to walk.
+    /// Number of bytes of source that may still be walked.
     budget: usize,
 }
 
-/// Returns the references of all sources that are not libraries, and of their partials.
+/// Returns the references of all sources except libraries, and of their partials.
 pub(super) fn references(compiled: &LiquidTemplate, roots: &[usize]) -> References {
     let bytes: usize = compiled
         .sources
@@ -178,7 +179,7 @@ impl<'a> Walk<'a> {
                 node.values.iter().for_each(|value| self.expr(value, false));
             }
             NodeKind::Increment(name) | NodeKind::Decrement(name) => {
-                // A counter starts at the variable with its name, if there is one.
+                // A counter starts at the value of a variable with the same name.
                 self.add(vec![name], true, node.span);
                 self.assigned.insert(name);
             }
@@ -188,7 +189,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Walks with names that are visible only there.
+    /// Walks with additional names, which are visible only during the walk.
     fn with(&mut self, names: &[&'a str], walk: impl FnOnce(&mut Self)) {
         let scope = self.inner.len();
         self.inner.extend_from_slice(names);
@@ -225,7 +226,7 @@ impl<'a> Walk<'a> {
             self.templates.insert(name);
             return;
         };
-        // No outer name is visible inside, so one walk is enough.
+        // Outer names are not visible inside, so one walk is enough.
         if !self.rendered.insert(index) {
             return;
         }
@@ -269,7 +270,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A test of the value itself, or a comparison with nil, handles a missing value.
+    /// Records the operands of a comparison. A test of the value itself, or a comparison with nil,
+    /// handles a missing value.
     fn comparison(&mut self, comparison: &'a Comparison) {
         let Comparison { left, right } = comparison;
         let Some((operator, right)) = right else {
@@ -315,7 +317,7 @@ impl<'a> Walk<'a> {
         let mut path: Vec<&'a str> = vec![name];
         for key in &lookup.keys {
             match key {
-                // `size`, `first` and `last` of a list or text may not be keys.
+                // `size`, `first` and `last` may be properties of a list or text instead of keys.
                 Key::Name(key) if matches!(&**key, "size" | "first" | "last") => break,
                 Key::Name(key) => path.push(key),
                 Key::Computed(Expr {

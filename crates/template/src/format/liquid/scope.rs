@@ -1,7 +1,7 @@
 //! Name scopes of an evaluation.
 //!
-//! Names set by `assign` and `capture` are visible everywhere afterwards; a loop and a partial have
-//! scopes for their own names. `render` sees no outer names, including the variables.
+//! Names set by `assign` and `capture` are visible everywhere afterwards. Loops and partials have
+//! scopes for their own names. Inside `render` no outer names are visible, not even the variables.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -14,16 +14,16 @@ use super::value::{ForLoop, Value};
 
 type NameTable<T> = HashMap<Arc<str>, T, foldhash::fast::RandomState>;
 
-/// Names and state of one template and its includes.
+/// Names and state of a template and of the templates that it includes.
 #[derive(Debug, Default)]
 pub(super) struct RenderScope<'p> {
-    /// The variables; `None` inside `render`.
+    /// The variables. `None` inside `render`.
     variables: Option<&'p Map>,
     /// Assigned names.
     assigned: NameTable<Value>,
     /// Names of loops and partials, innermost last.
     inner: SmallVec<[(Arc<str>, Value); 4]>,
-    /// Counters of `increment`; `None` depends on a pending call.
+    /// Counters of `increment`. A counter is `None` if it depends on a pending call.
     pub(super) counters: NameTable<Option<i64>>,
     /// Positions of cycles by name.
     pub(super) cycles: NameTable<usize>,
@@ -35,7 +35,7 @@ pub(super) struct RenderScope<'p> {
     pub(super) loops: Vec<Rc<ForLoop>>,
     /// State that depends on a pending call.
     pub(super) lost: PendingEffects,
-    /// Set while the loop or the template is being left.
+    /// Reasons why loops or templates are being left.
     pub(super) interrupts: Vec<Interrupt>,
     /// Whether `include` is allowed.
     pub(super) includes: bool,
@@ -55,7 +55,7 @@ pub(super) struct PendingEffects {
 pub(super) enum Interrupt {
     Break,
     Continue,
-    /// The rest of the loop is unknown.
+    /// It is unknown whether the loop continues.
     Lost,
 }
 
@@ -68,13 +68,13 @@ impl<'p> RenderScope<'p> {
         }
     }
 
-    /// Creates the scope of `render`, with no visible names.
+    /// Creates the scope of `render`, in which no names are visible.
     pub(super) fn apart() -> Self {
         RenderScope::default()
     }
 
     pub(super) fn get(&self, name: &str) -> Option<Value> {
-        // Innermost first, since a later entry hides an earlier one.
+        // Searched from the end, because a later entry hides an earlier one.
         let inner = self.inner.iter().rev().find(|(known, _)| **known == *name);
         if let Some((_, value)) = inner {
             return Some(value.clone());
@@ -82,7 +82,7 @@ impl<'p> RenderScope<'p> {
         if let Some(value) = self.assigned.get(name) {
             return Some(value.clone());
         }
-        // Counters are a separate namespace that is read only if no variable was assigned.
+        // Counters are separate from variables, and are read only if no variable was assigned.
         match self.counters.get(name) {
             Some(Some(number)) => return Some((*number).into()),
             Some(None) => return Some(Value::Hole),
@@ -91,19 +91,19 @@ impl<'p> RenderScope<'p> {
         self.variable(name).cloned().map(Value::Data)
     }
 
-    /// Returns the value by reference if it is data, not a counter.
+    /// Returns a reference to a value, if it is data and not a counter.
     pub(super) fn borrow(&self, name: &str) -> Option<&Data> {
         let inner = self.inner.iter().rev().find(|(known, _)| **known == *name);
         let own = match inner {
             Some((_, value)) => Some(value),
-            // Most templates assign nothing, so the hash lookup is skipped.
+            // Most templates assign no names, so this avoids a hash lookup.
             None if self.assigned.is_empty() => None,
             None => self.assigned.get(name),
         };
         match own {
             Some(Value::Data(value)) => Some(value),
             Some(_) => None,
-            // A counter is no data that could be borrowed.
+            // A counter is not stored as data, so it cannot be borrowed.
             None if self.counters.contains_key(name) => None,
             None => self.variable(name),
         }
@@ -123,7 +123,7 @@ impl<'p> RenderScope<'p> {
     }
 
     pub(super) fn assign(&mut self, name: &Arc<str>, value: Value) {
-        // The outermost scope; an inner scope with the same name hides it.
+        // Set in the outermost scope, which inner scopes with the same name hide.
         self.assigned.insert(Arc::clone(name), value);
     }
 
@@ -135,7 +135,7 @@ impl<'p> RenderScope<'p> {
     /// Sets a name in the innermost scope, which began at `scope`.
     pub(super) fn set_local(&mut self, scope: usize, name: &Arc<str>, value: Value) {
         let own = self.inner.get_mut(scope..).unwrap_or_default();
-        // A loop sets its item again in every iteration.
+        // A loop sets its item in every iteration.
         match own.iter_mut().find(|(known, _)| known == name) {
             Some((_, old)) => *old = value,
             None => self.inner.push((Arc::clone(name), value)),

@@ -1,4 +1,5 @@
-//! Skips tags that depend on a pending call: their possible effects are found in the syntax tree.
+//! Skips tags that depend on a pending call. A scan of the syntax tree finds the possible effects
+//! of the tags.
 
 use std::sync::Arc;
 
@@ -12,24 +13,24 @@ use crate::StopReason;
 /// Effects of tags on the following text.
 #[derive(Default)]
 struct SideEffects<'t> {
-    /// Names that they set.
+    /// Names that the tags set.
     names: Vec<&'t Arc<str>>,
     counters: Vec<&'t Arc<str>>,
     lost: PendingEffects,
-    /// Whether they include a template that is known only at render time.
+    /// Whether the tags include a template that is known only at render time.
     unknown: bool,
-    /// Whether they leave the enclosing loop.
+    /// Whether the tags can leave the enclosing loop.
     leaves: bool,
-    /// Sources that were scanned, and whether in a loop.
+    /// Scanned sources. The flag tells whether a source was scanned inside a loop.
     seen: Vec<(usize, bool)>,
     nodes: usize,
 }
 
 impl<'t> Evaluator<'t, '_> {
-    /// Skips a tag; `holes` is the number of placeholders at its start.
+    /// Skips a tag. `holes` is the number of placeholders at its start.
     #[cold]
     pub(super) fn skip(&mut self, node: &'t Node, holes: usize) -> Result<(), StopReason> {
-        // The evaluation was ended by `stop`, so the tag cannot be skipped.
+        // The pass was stopped here, so the tag cannot be skipped.
         if self.pass.is_stopped() {
             return Err(StopReason::Suspended);
         }
@@ -37,14 +38,14 @@ impl<'t> Evaluator<'t, '_> {
         let mut effects = SideEffects::default();
         effects.node(self.compiled, node, false);
         self.invalidate(&effects)?;
-        // Whether the loop continues is unknown.
+        // It is unknown whether the loop continues.
         if effects.leaves {
             self.world.interrupts.push(Interrupt::Lost);
         }
         Ok(())
     }
 
-    /// Skips the rest of a loop whose last iterations are unknown.
+    /// Skips the rest of a loop for which the number of iterations is unknown.
     #[cold]
     pub(super) fn invalidate_loop(&mut self, body: &'t Body) -> Result<(), StopReason> {
         let mut effects = SideEffects::default();
@@ -52,11 +53,11 @@ impl<'t> Evaluator<'t, '_> {
         self.invalidate(&effects)
     }
 
-    /// Makes a placeholder of everything that could have been set.
+    /// Replaces everything that could have been set by placeholders.
     fn invalidate(&mut self, effects: &SideEffects<'_>) -> Result<(), StopReason> {
-        // The scan of the syntax tree is work as well.
+        // The scan of the syntax tree counts as steps.
         self.pass.steps(effects.nodes)?;
-        // An included template with a computed name could set anything.
+        // An included template that is unknown could set any name.
         if effects.unknown {
             return Err(self.pass.stop());
         }
@@ -88,7 +89,7 @@ impl<'t> SideEffects<'t> {
             NodeKind::Increment(name) | NodeKind::Decrement(name) => self.counters.push(name),
             NodeKind::Cycle(_) => self.lost.cycles = true,
             NodeKind::IfChanged(_) => self.lost.changed = true,
-            // `offset: continue` reads where this loop ended.
+            // `offset: continue` depends on the end position of this loop.
             NodeKind::For(_) => self.lost.ends = true,
             NodeKind::Break | NodeKind::Continue => self.leaves |= !in_loop,
             NodeKind::Include(partial) => match &partial.template.kind {
@@ -96,7 +97,7 @@ impl<'t> SideEffects<'t> {
                 // The name is computed, so the template is unknown.
                 _ => self.unknown = true,
             },
-            // A template called with `render` has separate state.
+            // `render` has separate state, so it has no effects here.
             _ => {}
         }
         if let NodeKind::For(looped) = &node.kind {
@@ -112,11 +113,11 @@ impl<'t> SideEffects<'t> {
     }
 
     fn source(&mut self, compiled: &'t LiquidTemplate, name: &str, in_loop: bool) {
-        // A missing template fails when it is evaluated, and has no effects.
+        // A missing template has no effects. The error is reported when the tag is evaluated.
         let Some(index) = compiled.index(name) else {
             return;
         };
-        // Recursive includes end here.
+        // A recursive include is scanned only once.
         if self.seen.contains(&(index, in_loop)) {
             return;
         }

@@ -1,7 +1,7 @@
 //! Parsers for the markup of each tag.
 //!
-//! As in Liquid, some tags are strict and some ignore unknown markup: those search the entire
-//! markup for the parts that they need.
+//! As in Liquid, some tags are strict, and others search their entire markup for the parts that
+//! they need and ignore everything else.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ fn wrong(tag: &Tag<'_>, valid: &str) -> ParseProblem {
     ParseProblem::at(message, tag.start, tag.end).help(format!("write {valid}"))
 }
 
-/// Rejects markup in a tag that takes none.
+/// Rejects markup in a tag that has none.
 pub(super) fn nothing_more(tag: &Tag<'_>) -> ParseResult<()> {
     if tag.markup.trim_matches(is_space).is_empty() {
         Ok(())
@@ -52,7 +52,7 @@ impl<'s> Syntax<'s> {
         self.reader(tag)?.condition()
     }
 
-    /// `name = value | filter`
+    /// Parses `name = value | filter`.
     pub(super) fn assign(self, tag: &Tag<'s>) -> ParseResult<(Arc<str>, FilteredExpr)> {
         let mut from = 0;
         while let Some((start, end)) = signature(tag.markup, from) {
@@ -74,7 +74,7 @@ impl<'s> Syntax<'s> {
         }
     }
 
-    /// Parses an inline comment; each of its lines begins with `#`.
+    /// Checks an inline comment, in which each line must begin with `#`.
     pub(super) fn comment(self, tag: &Tag<'s>) -> ParseResult<()> {
         let mut at = tag.at;
         for (index, line) in tag.markup.split('\n').enumerate() {
@@ -96,7 +96,7 @@ impl<'s> Syntax<'s> {
         }
     }
 
-    /// `a, b or c`
+    /// Parses the values of `when`: `a, b or c`.
     pub(super) fn when(self, tag: &Tag<'s>) -> ParseResult<Vec<Term>> {
         let mut terms = Vec::new();
         let mut from = 0;
@@ -191,7 +191,7 @@ impl<'s> Syntax<'s> {
         })
     }
 
-    /// `name: a, b` or `a, b`
+    /// Parses the markup of `cycle`: `name: a, b` or `a, b`.
     fn cycle(self, tag: &Tag<'s>) -> ParseResult<Cycle> {
         let Some((0, end)) = fragment(tag.markup, false) else {
             return Err(wrong(
@@ -212,7 +212,7 @@ impl<'s> Syntax<'s> {
         })
     }
 
-    /// Parses values separated by commas; a comma in quotes separates too.
+    /// Parses values separated by commas. A comma in quotes separates values too.
     fn values(self, markup: &str, at: usize) -> Vec<Expr> {
         let mut values = Vec::new();
         let mut from = at;
@@ -252,7 +252,7 @@ impl<'s> Syntax<'s> {
         Ok(self.partial(tag, template, end))
     }
 
-    /// Parses the rest after the template's name: `with value as name, key: value`.
+    /// Parses the markup after the template's name: `with value as name, key: value`.
     fn partial(self, tag: &Tag<'s>, template: Expr, mut from: usize) -> PartialTag {
         let mut handed = None;
         if let Some((word, at)) = ["with", "for"]
@@ -262,7 +262,7 @@ impl<'s> Syntax<'s> {
         {
             let written = &tag.markup[at..at + length];
             let value = loose(written, tag.at + at, self.depth);
-            // A literal nil or `false` counts as absent.
+            // A literal nil or `false` counts as a missing value.
             let is_none = matches!(value.kind, ExprKind::Nil | ExprKind::Bool(false));
             handed = (!is_none).then_some((value, word == "for"));
             from = at + length;
@@ -282,7 +282,7 @@ impl<'s> Syntax<'s> {
     }
 }
 
-/// Parses an assigned name from a byte on: `item`, `item.field`, `'item'` without its quotes.
+/// Finds the name to assign, from a byte on: `item`, `item.field`, `'item'` without its quotes.
 fn signature(markup: &str, from: usize) -> Option<(usize, usize)> {
     let is_part =
         |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '[' | ']' | '(' | ')');
@@ -294,7 +294,7 @@ fn signature(markup: &str, from: usize) -> Option<(usize, usize)> {
     ))
 }
 
-/// Returns the offset of the next value of a `when`, after a comma or `or`.
+/// Returns the offset of the next value of a `when`, which follows a comma or `or`.
 fn after_or(text: &str) -> Option<usize> {
     let rest = text.trim_start_matches(is_space);
     let blanks = text.len() - rest.len();
@@ -310,7 +310,7 @@ fn after_or(text: &str) -> Option<usize> {
     begins.then(|| text.len() - more.len())
 }
 
-/// Returns the offset after a word that is surrounded by white space.
+/// Returns the offset after a word with white space on both sides.
 fn after_word(text: &str, word: &str) -> Option<usize> {
     let rest = text.trim_start_matches(is_space);
     let more = rest
@@ -320,7 +320,7 @@ fn after_word(text: &str, word: &str) -> Option<usize> {
     (after.len() < more.len()).then(|| text.len() - after.len())
 }
 
-/// Finds `item in list` anywhere: the name, and the offset of the list.
+/// Finds `item in list` in a markup. Returns the name, and the offset of the list.
 fn in_list(markup: &str) -> Option<(&str, (usize, usize))> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut from = 0;
@@ -338,8 +338,8 @@ fn in_list(markup: &str) -> Option<(&str, (usize, usize))> {
     }
 }
 
-/// Returns the bytes of a cycle's name, whose first fragment ends at `end`, and the offset of its
-/// values.
+/// Finds the name of a cycle, whose first fragment ends at `end`. Returns the length of the name,
+/// and the offset of the values.
 fn group_name(markup: &str, end: usize) -> Option<(usize, usize)> {
     let rest = markup[end..].trim_start_matches(is_space);
     if let Some(values) = rest.strip_prefix(':') {
@@ -350,7 +350,7 @@ fn group_name(markup: &str, end: usize) -> Option<(usize, usize)> {
     Some((colon, colon + 1))
 }
 
-/// Whether a value is a constant.
+/// Returns the text of a constant value.
 fn literal(value: &Expr) -> Option<String> {
     value
         .is_constant()
@@ -373,7 +373,7 @@ impl Expr {
     }
 }
 
-/// Returns a list as written, without white space outside quotes.
+/// Returns a list of values as written, but without white space outside quotes.
 fn without_blanks(text: &str) -> String {
     let mut quote = None;
     text.chars()

@@ -2,7 +2,7 @@
 
 use crate::format::problem::ParseProblem;
 
-/// A token with its span in the source.
+/// A token and its span in the source.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token<'s> {
     pub(super) kind: Kind,
@@ -13,13 +13,13 @@ pub(super) struct Token<'s> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Name,
-    /// A quoted text, including the quotes.
+    /// A text with its quotes.
     Text,
     Number,
-    /// `==`, `contains` and so on.
+    /// A comparison operator, such as `==` or `contains`.
     Comparison,
     DotDot,
-    /// A single character: `|.:,[]()?-`.
+    /// One of the characters `|.:,[]()?-`.
     Sign,
     End,
 }
@@ -34,7 +34,8 @@ impl Token<'_> {
     }
 }
 
-/// Returns the tokens of a markup that begins at `at` in the source, with a final end token.
+/// Returns the tokens of a markup, followed by an end token. `at` is the offset of the markup in
+/// the source.
 pub(super) fn tokens(markup: &str, at: usize) -> Result<Vec<Token<'_>>, ParseProblem> {
     let mut found = Vec::new();
     let mut from = 0;
@@ -72,8 +73,8 @@ pub(super) fn tokens(markup: &str, at: usize) -> Result<Vec<Token<'_>>, ParsePro
     }
 }
 
-/// Returns the tokens of a markup for an editor, including meaningless characters. A lone `=` is a
-/// sign.
+/// Returns the tokens of a markup for an editor. Invalid characters are skipped, and a lone `=` is
+/// a sign.
 pub(super) fn known(markup: &str, at: usize) -> Vec<Token<'_>> {
     let mut found = Vec::new();
     let mut rest = markup;
@@ -91,7 +92,7 @@ pub(super) fn known(markup: &str, at: usize) -> Vec<Token<'_>> {
     found
 }
 
-/// Ruby's `\s`.
+/// Whether Ruby's `\s` matches a character.
 pub(super) fn is_space(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r' | '\x0b' | '\x0c')
 }
@@ -129,7 +130,7 @@ fn first(text: &str) -> Option<(Kind, usize)> {
     }
 }
 
-/// `\d+(\.\d+)?`
+/// Returns the length of a number that matches `\d+(\.\d+)?`.
 fn number(bytes: &[u8]) -> usize {
     let digits = |bytes: &[u8]| bytes.iter().take_while(|b| b.is_ascii_digit()).count();
     let whole = digits(bytes);

@@ -1,4 +1,4 @@
-//! Values of an evaluation: those of the variables, and Liquid's own.
+//! Values of an evaluation: data, and the types that only Liquid has.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use super::number::shown;
 #[derive(Clone, Debug)]
 pub(super) enum Value {
     Data(core::Value),
-    /// A range of whole numbers, both ends included.
+    /// A range of whole numbers, including both ends.
     Range(i64, i64),
     /// `forloop`
     Loop(Rc<ForLoop>),
@@ -47,7 +47,7 @@ impl Value {
         matches!(self, Value::Data(value) if value.is_fallback())
     }
 
-    /// Returns the value itself, or the inner value of a failed call's fallback.
+    /// Returns the represented value of a fallback value, or the value itself.
     pub(super) fn meant(&self) -> Value {
         match self {
             Value::Data(value) if value.is_fallback() => {
@@ -68,7 +68,7 @@ impl Value {
         matches!(self, Value::Data(core::Value::Null))
     }
 
-    /// Returns the type name in Liquid's errors.
+    /// Returns the type name for error messages.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Value::Data(core::Value::Null) => "nil",
@@ -123,7 +123,7 @@ pub(super) fn length_of(from: i64, to: i64) -> usize {
     }
 }
 
-/// Whether two values are equal: numbers by value, others by type and value.
+/// Whether two values are equal. Numbers are compared by value, other values by type and value.
 pub(super) fn equal(one: &core::Value, other: &core::Value) -> bool {
     use core::Value::{Float, Int, List, Map};
     match (one.represented_value(), other.represented_value()) {
@@ -145,7 +145,7 @@ pub(super) fn equal(one: &core::Value, other: &core::Value) -> bool {
     }
 }
 
-/// Writes the printed form of a value; the items of a list are joined.
+/// Writes the printed form of a value. The items of a list are joined.
 pub(super) fn write(value: &core::Value, out: &mut String) {
     match value.represented_value() {
         core::Value::Null => {}
@@ -161,7 +161,8 @@ pub(super) fn write(value: &core::Value, out: &mut String) {
     }
 }
 
-/// Writes a value inside an object, or a list converted to text, like Ruby's `inspect`.
+/// Writes a value as Ruby's `inspect` does, inside an object or in a list that is converted to
+/// text.
 pub(super) fn inspect(value: &core::Value, out: &mut String) {
     match value.represented_value() {
         core::Value::Null => out.push_str("nil"),

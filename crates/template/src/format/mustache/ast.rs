@@ -1,5 +1,5 @@
-//! Compiled Mustache template: a flat list, in which a section stores the index of its end. So
-//! dropping a template needs no stack, whatever its depth.
+//! Compiled Mustache template: a flat list of nodes, in which a section stores the index of its
+//! end. Dropping a deeply nested template therefore needs no stack.
 
 use std::ops::Range;
 
@@ -22,14 +22,14 @@ pub(super) enum Node {
     Partial(Partial),
 }
 
-/// Content of the line before a text, for the indentation of partials.
+/// Content of a line before a text. It determines the indentation of partials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LinePosition {
-    /// Not empty.
+    /// The line is not empty before the text.
     Inside,
-    /// Empty, in the first line of the source.
+    /// The line is empty before the text and is the first line of the source.
     Source,
-    /// Empty.
+    /// The line is empty before the text.
     Line,
 }
 
@@ -37,7 +37,7 @@ pub(super) enum LinePosition {
 #[derive(Debug)]
 pub(super) struct Tag {
     pub(super) path: TagPath,
-    /// Whether the value is never escaped: `{{{name}}}`, `{{& name}}`.
+    /// Whether the value is not escaped, as in `{{{name}}}` and `{{& name}}`.
     pub(super) raw: bool,
     /// Span of the tag.
     pub(super) span: Span,
@@ -50,30 +50,30 @@ pub(super) struct Tag {
 pub(super) struct Section {
     pub(super) tag: Tag,
     pub(super) inverted: bool,
-    /// Index after its last node.
+    /// Index after the section's last node.
     pub(super) end: usize,
 }
 
-/// `{{> name}}`.
+/// A partial: `{{> name}}`.
 #[derive(Debug)]
 pub(super) struct Partial {
     pub(super) tag: Tag,
     /// Index of its source, if it exists.
     pub(super) source: Option<usize>,
-    /// Indentation of its lines: the text before the tag, as blanks. `None` after another tag on
-    /// the same line.
+    /// Indentation of the partial's lines: the text before the tag, as blanks. `None` if another
+    /// tag precedes it on the line.
     pub(super) indent: Option<Box<str>>,
-    /// Whether its first line is indented too: only blanks precede the tag.
+    /// Whether the first line is indented too, because only blanks precede the tag.
     pub(super) first_line: bool,
 }
 
 /// The name in a tag.
 #[derive(Clone, Debug)]
 pub(super) enum TagPath {
-    /// `.`: the value of the innermost section.
+    /// `.`, which is the value of the innermost section.
     Here,
     Name(Box<str>),
-    /// `a.b.c`: the entire name, and its parts.
+    /// A path such as `a.b.c`: the entire name, and its parts.
     Dotted(Box<str>, Box<[Box<str>]>),
 }
 
@@ -81,7 +81,7 @@ impl TagPath {
     pub(super) fn new(name: &str) -> Self {
         match name.find('.') {
             Some(0) if name == "." => TagPath::Here,
-            // mustache.js treats a leading point as a part of the name.
+            // As in mustache.js, a leading point is a part of the name.
             None | Some(0) => TagPath::Name(name.into()),
             Some(_) => TagPath::Dotted(name.into(), name.split('.').map(Into::into).collect()),
         }
@@ -95,7 +95,7 @@ impl TagPath {
         }
     }
 
-    /// Returns the name that is looked up in the sections.
+    /// Returns the part of the name that is looked up in the sections.
     pub(super) fn first(&self) -> &str {
         match self {
             TagPath::Here => ".",
@@ -104,7 +104,7 @@ impl TagPath {
         }
     }
 
-    /// Returns the properties to follow.
+    /// Returns the properties after the first part of the name.
     pub(super) fn rest(&self) -> &[Box<str>] {
         match self {
             TagPath::Dotted(_, parts) => parts.get(1..).unwrap_or_default(),

@@ -1,7 +1,7 @@
 //! Reads Mustache templates into the neutral tree.
 //!
-//! The meaning of a section, and of a name, depends on the values, so on the declared kinds.
-//! Undeclared uses are rejected or get a warning.
+//! The meanings of sections and names depend on the values, so the reader uses the declared kinds.
+//! Undeclared uses are rejected or reported with a warning.
 
 use quillet_core::{Diagnostic, Span};
 
@@ -11,7 +11,7 @@ use crate::convert::VariableType;
 use crate::convert::{ConvertFindings, NodeKind, Nodes, TreeCondition, TreeNode, VariablePath};
 use crate::{CompileOptions, TemplateSource};
 
-/// Reads a source. Features that other formats lack are rejected.
+/// Reads a source, and rejects features that other formats lack.
 pub(crate) fn read(
     source: &TemplateSource<'_>,
     options: &CompileOptions,
@@ -109,7 +109,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// Whether a section prints `{{.}}` itself, so it must be a loop.
+    /// Whether a section prints `{{.}}` itself, which only a loop does.
     fn names_item(&self, from: usize, to: usize) -> bool {
         let nodes = self.program.nodes.get(from..to).unwrap_or_default();
         let mut inside = 0;
@@ -168,7 +168,7 @@ impl Reader<'_, '_, '_> {
 }
 
 impl<'p> Reader<'p, '_, '_> {
-    /// Resolves a name, and its kind.
+    /// Resolves a name. Returns its path and kind.
     fn find(&mut self, written: &Written, span: Span) -> Option<(VariablePath, &'p VariableType)> {
         let path = match written {
             Written::Here => self.frames.last().map(|frame| frame.path.clone()),
@@ -186,7 +186,7 @@ impl<'p> Reader<'p, '_, '_> {
         Some((path, shape))
     }
 
-    /// Finds the innermost context that has a name.
+    /// Finds the innermost context with a name.
     fn base(&mut self, first: &str, span: Span) -> VariablePath {
         let key = || [first.to_owned()];
         for frame in self.frames.iter().rev() {
@@ -205,11 +205,11 @@ impl<'p> Reader<'p, '_, '_> {
         VariablePath::root(&[first])
     }
 
-    /// Returns the kind of a path, from its start.
+    /// Returns the declared kind of a path.
     fn declared(&self, path: &VariablePath) -> &'p VariableType {
         use crate::convert::PathStart;
         let (start, skipped) = match path.start {
-            // A name never refers to a loop variable.
+            // Names cannot refer to loop variables.
             PathStart::Root | PathStart::Loop(..) => (self.root, 0),
             PathStart::Item(_) => {
                 let same = |frame: &&TypeFrame<'p>| {

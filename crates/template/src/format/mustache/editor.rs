@@ -8,7 +8,7 @@ use crate::editor::{
     CompletionItem, CompletionList, CompletionSpot, ExternalNames, MOST_FAULTS, TokenScan,
 };
 
-/// Returns the tokens of a text; for an unclosed tag, its opening and its name.
+/// Returns the tokens of a text. An unclosed tag has tokens for its opening and its name.
 pub(super) fn scan(text: &str) -> TokenScan {
     let (found, faults) = Lexer::new(text).survey(MOST_FAULTS);
     let mut scan = TokenScan::default();
@@ -44,7 +44,7 @@ fn whole(text: &str, tag: &RawTag<'_>, scan: &mut TokenScan) {
     scan.end(end - closing.trim_start_matches(is_space).len(), end);
 }
 
-/// Adds a path; a single `.` is the value itself.
+/// Adds the tokens of a path. A single `.` is the value itself.
 fn names(path: &str, start: usize, kind: TagKind, scan: &mut TokenScan) {
     if kind == TagKind::Partial {
         return scan.add(start, start + path.len(), TokenKind::Function);
@@ -67,7 +67,7 @@ fn names(path: &str, start: usize, kind: TagKind, scan: &mut TokenScan) {
     }
 }
 
-/// Adds an unclosed tag whose opening is between the first two bytes; its text ends at the third.
+/// Adds an unclosed tag. Its opening is `start..opened`, and its text ends at `end`.
 fn unclosed(text: &str, start: usize, opened: usize, end: usize, scan: &mut TokenScan) {
     let rest = text.get(opened..end).unwrap_or_default();
     let kind = match rest.as_bytes().first() {
@@ -91,12 +91,12 @@ fn unclosed(text: &str, start: usize, opened: usize, end: usize, scan: &mut Toke
         .trim_matches(is_space)
         .is_empty()
     {
-        // More than a name: probably text.
+        // Several words are probably text, so completion is impossible.
         scan.open = None;
     }
 }
 
-/// Returns the completion items at a byte: variable names.
+/// Returns the completion items at a byte offset, which are the names of variables.
 pub(super) fn completions(text: &str, at: usize, names: &ExternalNames<'_>) -> Vec<CompletionItem> {
     let Some(spot) = CompletionSpot::find(text, at, scan) else {
         return Vec::new();

@@ -11,20 +11,20 @@ use super::ast::{LinePosition, Node, Partial, Section, Tag, TagPath};
 use super::compilation::{Compilation, MustacheTemplate};
 use crate::{CallState, ErrorKind, LimitKind, Missing, Pass, RenderError, StopReason};
 
-/// Maximum depth of sections and partials. Each level takes a few hundred bytes of a 2 MiB stack, a
-/// kilobyte in a debug build.
+/// Maximum depth of sections and partials. Each level needs a few hundred bytes of the 2 MiB stack,
+/// and about a kilobyte in a debug build.
 const MAX_LEVELS: usize = 400;
 
 pub(super) struct Evaluator<'t, 'p, 'v> {
     compiled: &'t MustacheTemplate,
     pass: &'p mut Pass<'v>,
-    /// Values of the enclosing sections, innermost last.
+    /// Values of the enclosing sections, with the innermost one last.
     frames: SmallVec<[ContextFrame<'v>; 4]>,
     levels: usize,
     partials: usize,
 }
 
-/// Where names are looked up.
+/// A value in which names are looked up.
 #[derive(Clone, Debug)]
 enum ContextFrame<'v> {
     Root(&'v Map),
@@ -36,9 +36,9 @@ enum ContextFrame<'v> {
 /// Target of a name.
 enum NameLookup<'v> {
     Value(Cow<'v, Value>),
-    /// A call that is made at the end of the pass.
+    /// The result of a call that starts after this pass.
     Pending,
-    /// Neither a variable nor a function.
+    /// A name without a variable or function.
     Nothing,
 }
 
@@ -123,7 +123,7 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
             };
             match printed {
                 Ok(()) => {}
-                // A tag has no effect on others, so rendering continues.
+                // A tag has no effect on the following tags, so rendering continues.
                 Err(StopReason::Suspended) => {
                     self.pass.leave(entered);
                     self.pass.skip_since(holes);
@@ -268,8 +268,8 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
         done
     }
 
-    /// Looks up a name in the sections, from the innermost outward, then among functions. `span` is
-    /// its location.
+    /// Looks up a name in the sections, from the innermost to the outermost, and then among the
+    /// functions. `span` is the location of the name.
     fn find(&mut self, path: &TagPath, span: Span) -> Result<NameLookup<'v>, StopReason> {
         self.pass.steps(self.frames.len())?;
         let found = match path {
@@ -285,7 +285,7 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
         }
     }
 
-    /// Calls the function with this name, or with the first part of a dotted one.
+    /// Calls the function with this name, or with the first part of a dotted name.
     fn call(&mut self, path: &TagPath, span: Span) -> Result<NameLookup<'v>, StopReason> {
         let (name, rest) = if self.pass.has_function(path.text()) {
             (path.text(), &[][..])
@@ -297,7 +297,7 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
         }
         match self.pass.call_bound_at(&[span.start], name)? {
             CallState::Ready(value) => Ok(descend(Cow::Owned(value), rest)),
-            // A field of a placeholder also prints nothing.
+            // A field of a placeholder prints nothing either.
             CallState::Pending => Ok(NameLookup::Pending),
         }
     }
@@ -324,7 +324,7 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
 }
 
 impl<'v> ContextFrame<'v> {
-    /// Returns the value itself.
+    /// Returns the value of this frame.
     fn value(&self) -> Cow<'v, Value> {
         match self {
             ContextFrame::Root(map) => Cow::Owned(Value::Map((*map).clone())),
@@ -333,7 +333,7 @@ impl<'v> ContextFrame<'v> {
         }
     }
 
-    /// Returns an entry of an object, or an item of a list; texts have none.
+    /// Returns an entry of an object or an item of a list. Texts have neither.
     fn own(&self, name: &str) -> Option<Cow<'v, Value>> {
         match self {
             ContextFrame::Root(map) => map.get(name).map(Cow::Borrowed),
@@ -381,7 +381,7 @@ fn property<'v>(value: &Cow<'v, Value>, name: &str) -> Option<Cow<'v, Value>> {
     }
 }
 
-/// Adds the location, unless there is one already.
+/// Adds the location, unless the error already has one.
 #[cold]
 fn located(stop: StopReason, source: &Compilation, node: &Node) -> StopReason {
     let StopReason::Failed(mut error) = stop else {
@@ -404,7 +404,7 @@ fn located(stop: StopReason, source: &Compilation, node: &Node) -> StopReason {
     StopReason::Failed(error)
 }
 
-/// Characters that mustache.js escapes.
+/// Returns the HTML replacement of a character, as in mustache.js.
 fn html(byte: u8) -> Option<&'static str> {
     Some(match byte {
         b'&' => "&amp;",

@@ -1,5 +1,5 @@
-//! Lexer in the manner of mustache.js: tags, and the text between them without lines that contain
-//! only tags that print nothing.
+//! Lexer like that of mustache.js. It returns tags and the text between them, and drops lines that
+//! contain only tags that print nothing.
 
 use memchr::{memchr, memmem, memrchr};
 use quillet_core::Span;
@@ -8,7 +8,7 @@ use super::super::javascript::is_space;
 use super::ast::LinePosition;
 use crate::format::problem::ParseProblem;
 
-/// One token.
+/// A token of a source.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Token<'t> {
     /// Literal text between two offsets of the source.
@@ -25,12 +25,12 @@ pub(super) struct RawTag<'t> {
     pub(super) span: Span,
     /// Span of the name.
     pub(super) name_span: Span,
-    /// The text before it on its line, and whether it contains more than blanks; `None` after
-    /// another tag on the same line.
+    /// The text before the tag on its line, and whether it contains more than blanks. `None` if
+    /// another tag precedes it on the line.
     pub(super) before: Option<(&'t str, bool)>,
 }
 
-/// The kind of a tag, from its first character.
+/// Kind of a tag, which its first character determines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TagKind {
     Value,
@@ -53,16 +53,16 @@ pub(super) struct Lexer<'t> {
     line: LineState,
 }
 
-/// The current line.
+/// State of the current line.
 #[derive(Default)]
 struct LineState {
     start: usize,
-    /// Indexes of its texts in the tokens.
+    /// Indexes of the line's texts in the tokens.
     texts: Vec<usize>,
     tags: usize,
-    /// Whether it has text that is not blank.
+    /// Whether the line has text that is not blank.
     text: bool,
-    /// Whether any of its tags prints.
+    /// Whether a tag on the line prints.
     prints: bool,
 }
 
@@ -78,22 +78,22 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// Returns all tokens; stops at the first error.
+    /// Returns all tokens up to the first error.
     pub(super) fn run(mut self) -> (Vec<Token<'t>>, Option<ParseProblem>) {
         let problem = self.read().err();
         self.end_line(self.text.len());
         (self.tokens, problem)
     }
 
-    /// Returns all tags, including those after errors, and the openings of at most this number of
-    /// unclosed tags.
+    /// Returns all tags, including those after errors, and the openings of unclosed tags. Stops
+    /// after a number of errors.
     pub(super) fn survey(mut self, most_faults: usize) -> (Vec<Token<'t>>, Vec<Span>) {
         let mut faults = Vec::new();
         while faults.len() < most_faults {
             let Err(problem) = self.read() else {
                 break;
             };
-            // For an unclosed tag, only the opening was consumed.
+            // Only the opening of an unclosed tag was consumed.
             if self.at < problem.span.end {
                 self.at = problem.span.end;
             }
@@ -114,8 +114,8 @@ impl<'t> Lexer<'t> {
         Ok(())
     }
 
-    /// Reads text up to a byte: the rest of this line, lines without tags, and the start of another
-    /// line.
+    /// Reads text up to an offset: the rest of the current line, lines without tags, and the start
+    /// of the last line.
     fn literal(&mut self, end: usize) {
         let text = &self.text.as_bytes()[self.at..end];
         let Some(first) = memchr(b'\n', text) else {
@@ -157,7 +157,8 @@ impl<'t> Lexer<'t> {
         self.tokens.push(Token::Text(start, end, place));
     }
 
-    /// Ends the line before a byte. A line whose tags print nothing is dropped, with its blanks.
+    /// Ends the line at an offset. If the line has tags but none of them prints, it is dropped with
+    /// its blanks.
     fn end_line(&mut self, next: usize) {
         if self.line.tags > 0 && !self.line.prints {
             for index in &self.line.texts {
@@ -175,7 +176,7 @@ impl<'t> Lexer<'t> {
     fn tag(&mut self) -> Result<(), ParseProblem> {
         let start = self.at;
         if start == self.line.start {
-            // Position of the indentation, if the line is kept.
+            // The position of the indentation, in case the line is kept.
             self.push_text(start, start);
         }
         let before =
@@ -219,7 +220,7 @@ impl<'t> Lexer<'t> {
         Ok(())
     }
 
-    /// Skips this number of bytes, and blanks.
+    /// Skips this number of bytes and the blanks after them.
     fn skip(&mut self, bytes: usize) {
         let rest = self.text.get(self.at + bytes..).unwrap_or_default();
         self.at = self.text.len() - rest.trim_start_matches(is_space).len();
@@ -240,8 +241,8 @@ impl<'t> Lexer<'t> {
         kind
     }
 
-    /// Reads the text up to a closing delimiter, without surrounding blanks, and its offset.
-    /// Continues after the delimiter.
+    /// Reads the text up to a closing delimiter, and the delimiter. Returns the text without
+    /// surrounding blanks, and its offset.
     fn until(&mut self, end: &str, tag: usize) -> Result<(usize, &'t str), ParseProblem> {
         let rest = self.text.get(self.at..).unwrap_or_default();
         let Some(length) = memmem::find(rest.as_bytes(), end.as_bytes()) else {

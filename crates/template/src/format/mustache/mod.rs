@@ -1,9 +1,9 @@
-//! Mustache by its specification and mustache.js: variables, sections, partials, comments and
-//! delimiters. Lambdas, inheritance and dynamic names, which the specification makes optional, are
-//! not supported.
+//! Mustache, compatible with the specification and mustache.js: variables, sections, partials,
+//! comments and delimiters. The optional modules of the specification (lambdas, inheritance,
+//! dynamic names) are not supported.
 //!
-//! Values are data. A name without a variable calls the function with that name, and the variables
-//! with the names of its parameters are its arguments.
+//! Values are plain data. If no variable has a name, the function with that name is called. Its
+//! arguments are the variables with the names of its parameters.
 
 mod ast;
 mod compilation;
@@ -34,7 +34,7 @@ pub struct MustacheFormat {
 }
 
 impl MustacheFormat {
-    /// Creates the format for prompts, which are not HTML: values are printed unescaped.
+    /// Creates the format `mustache`. Values are not escaped, because prompts are not HTML.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -128,8 +128,8 @@ impl TemplateFormat for MustacheFormat {
     }
 }
 
-/// Changes the delimiters around every run of braces that could form a tag with the following text.
-/// The delimiter tags share a line with text, so the line is kept.
+/// Escapes text by changing the delimiters around every run of braces that could form a tag. The
+/// tags that change the delimiters share a line with text, so the line is not dropped.
 fn escaped(literal: &str) -> String {
     let mut percents = String::from("%");
     while literal.contains(&format!("<{percents}")) {

@@ -1,4 +1,4 @@
-//! Parser from tokens to nodes, which matches opening and closing tags.
+//! Parser from tokens to nodes. It matches opening and closing tags.
 
 use quillet_core::{Diagnostic, Span};
 
@@ -8,11 +8,11 @@ use crate::format::literals::Literals;
 use crate::format::problem::{MOST_PROBLEMS, ParseProblem};
 use crate::{CompileOptions, TemplateSource};
 
-/// Parses a source. `find` returns the index of a partial's source; `alone` means that there are no
-/// other sources.
+/// Parses a source. `find` returns the index of a partial's source. `alone` means that the source
+/// is the only one.
 ///
+/// # Errors
 /// Returns the errors of the source.
-/// What is wrong with it.
 pub(super) fn parse(
     source: &TemplateSource<'_>,
     options: &CompileOptions,
@@ -54,10 +54,11 @@ struct Parser<'t, 'f> {
     find: &'f dyn Fn(&str) -> Option<usize>,
     alone: bool,
     literals: Literals,
-    /// A text that may be extended: its bytes in the source, and its start.
+    /// A text that the next token may extend: its range in the source, and its position in the
+    /// line.
     text_open: Option<(usize, usize, LinePosition)>,
     nodes: Vec<Node>,
-    /// Nodes of the open sections.
+    /// Indexes of the open sections in the nodes.
     open: Vec<usize>,
     problems: Vec<ParseProblem>,
 }
@@ -75,7 +76,7 @@ impl<'t> Parser<'t, '_> {
         }
     }
 
-    /// Texts that are adjacent in the source are joined.
+    /// Adds a text. Texts that are adjacent in the source are joined.
     fn add_text(&mut self, start: usize, end: usize, place: LinePosition) {
         let is_empty = start == end;
         if is_empty && (self.alone || place == LinePosition::Inside) {
@@ -126,7 +127,7 @@ impl<'t> Parser<'t, '_> {
         Ok(())
     }
 
-    /// Returns the section at a node.
+    /// Returns the section at the index of its node.
     fn section_at(&self, node: usize) -> Option<&Section> {
         match self.nodes.get(node) {
             Some(Node::Section(section)) => Some(section),
@@ -152,7 +153,7 @@ impl<'t> Parser<'t, '_> {
             self.end_section();
             return Ok(());
         }
-        // Continue with the section that was probably meant, if it is open.
+        // Continue with the section that the author probably meant, if it is open.
         let open = self.open.iter().take(self.nesting);
         let meant = open
             .rev()
@@ -183,7 +184,7 @@ impl<'t> Parser<'t, '_> {
         let blank = |c: char| match c {
             ' ' | '\t' => Some((c, 1)),
             _ if super::super::javascript::is_space(c) => None,
-            // The length of the character in JavaScript.
+            // As in JavaScript, the length of a character is in UTF-16 units.
             _ => Some((' ', c.len_utf16())),
         };
         let blanks = |text: &str| -> Box<str> {

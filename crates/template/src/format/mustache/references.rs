@@ -1,6 +1,6 @@
-//! Finds the references of Mustache templates. A name inside a section may be an entry of its value
-//! as well as a variable, and a section handles a missing value, so both are optional. Any name may
-//! turn out to be a function.
+//! Finds the references of Mustache templates. A name in a section may be an entry of the section's
+//! value or a variable, and a section handles a missing value. The variables in both cases are
+//! therefore optional. Any name may also be a function.
 
 use indexmap::IndexSet;
 
@@ -14,15 +14,15 @@ type HashedSet<K> = IndexSet<K, foldhash::fast::RandomState>;
 #[derive(Default)]
 struct Collector {
     variables: HashedSet<ByPath>,
-    /// Whether each variable is required in at least one place.
+    /// Whether a use requires the variable, for each variable.
     needed: Vec<bool>,
     partials: HashedSet<String>,
     dynamic: bool,
-    /// Sources to read, and whether they are inside a section's value.
+    /// Sources to read. The flag tells whether a source is read inside a section.
     wanted: HashedSet<(usize, bool)>,
 }
 
-/// Returns the references of the rendered sources, and of the partials that they use.
+/// Returns the references of all sources except libraries, and of the partials that they call.
 pub(super) fn references(sources: &[Compilation]) -> References {
     let mut collector = Collector::default();
     let rendered = sources.iter().enumerate();
@@ -45,7 +45,7 @@ pub(super) fn references(sources: &[Compilation]) -> References {
     }
 }
 
-/// A variable that no use requires is optional.
+/// Returns the variables. A variable is optional unless a use requires it.
 fn variables(found: HashedSet<ByPath>, needed: &[bool]) -> Vec<VariableReference> {
     let found = found.into_iter().zip(needed);
     found
@@ -58,7 +58,7 @@ fn variables(found: HashedSet<ByPath>, needed: &[bool]) -> Vec<VariableReference
 
 impl Collector {
     fn source(&mut self, source: usize, nodes: &[Node], inside: bool) {
-        // Index of the node up to which a section's value is in scope.
+        // Index of the node at which the innermost section's value goes out of scope.
         let mut until = if inside { nodes.len() } else { 0 };
         for (index, node) in nodes.iter().enumerate() {
             let inside = index < until;

@@ -1,4 +1,4 @@
-//! Padding, signs and group separators.
+//! Padding, signs and group separators of formatted values.
 
 use std::iter::repeat_n;
 
@@ -6,7 +6,7 @@ use super::number::{self, NumberParts};
 use super::spec::{Operand, Spec, SpecError};
 
 impl Spec {
-    /// `format(operand, spec)`.
+    /// Appends the result of Python's `format(operand, spec)`.
     pub(crate) fn write(&self, operand: Operand<'_>, out: &mut String) -> Result<(), SpecError> {
         let number = match operand {
             Operand::Text(text) => {
@@ -21,7 +21,7 @@ impl Spec {
         Ok(())
     }
 
-    /// Writes a text: truncated to the precision, padded to the width.
+    /// Appends a text that is truncated to the precision and padded to the width.
     pub(crate) fn pad_text(&self, text: &str, out: &mut String) {
         let end = self
             .precision
@@ -48,7 +48,7 @@ impl Spec {
             (false, _) => "",
         };
         let around = sign.len() + number.prefix.len() + number.rest.chars().count();
-        // Zeros between sign and digits count as digits, and are grouped with them.
+        // Zeros between the sign and the digits are grouped like digits.
         let least = match (fill, align) {
             ('0', '=') => self.width.saturating_sub(around),
             _ => 0,
@@ -71,8 +71,8 @@ impl Spec {
         }
     }
 
-    /// Groups digits, with leading zeros up to a width. A number never begins with a separator, so
-    /// the result may be one wider.
+    /// Groups digits with leading zeros up to a width. A number cannot begin with a separator, so
+    /// the result may be one character wider.
     fn grouped(&self, digits: &str, least: usize) -> String {
         if digits.is_empty() {
             return String::new();
@@ -84,7 +84,7 @@ impl Spec {
             Some('b' | 'o' | 'x' | 'X') => 4,
             _ => 3,
         };
-        // The minimum number of digits with this width including separators.
+        // Minimum number of digits that fill the width together with the separators.
         let wanted = least - least.saturating_sub(1) / (size + 1);
         let count = digits.len().max(wanted);
         let zeros = repeat_n('0', count - digits.len());
@@ -99,7 +99,7 @@ impl Spec {
     }
 }
 
-/// Returns the padding before and after.
+/// Returns the padding on the left and on the right.
 fn sides(align: char, missing: usize) -> (usize, usize) {
     match align {
         '<' => (0, missing),

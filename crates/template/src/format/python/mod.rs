@@ -1,8 +1,8 @@
-//! Formatting of numbers and texts (`format(value, spec)`) and `repr`, shared by the Python
-//! formats.
+//! Python's formatting of numbers and texts (`format(value, spec)`) and its `repr`, which several
+//! formats share.
 //!
-//! This module does not know the value types of a format and charges nothing: the caller charges
-//! [`Spec::bytes`] first.
+//! This module does not depend on the value types of a format and does not charge. The caller
+//! charges [`Spec::bytes`] first.
 
 mod layout;
 mod number;

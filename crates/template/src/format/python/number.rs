@@ -1,21 +1,21 @@
-//! Digits of numbers in each of Python's presentation types.
+//! Digits of numbers in Python's presentation types.
 
 use super::spec::{Spec, SpecError};
 use super::text::float_text;
 
-/// A number, split where padding and group separators are inserted.
+/// Parts of a number. Padding and group separators are inserted between them.
 #[derive(Debug)]
 pub(super) struct NumberParts {
     pub(super) negative: bool,
     /// A prefix such as `0x`.
     pub(super) prefix: &'static str,
-    /// Digits to group. Empty for a character, infinity and NaN.
+    /// Digits that may be grouped. Empty for a character, infinity and NaN.
     pub(super) digits: String,
-    /// The rest: fraction, exponent, percent sign.
+    /// Remaining text: fraction, exponent, percent sign.
     pub(super) rest: String,
 }
 
-/// Maximum number of decimal places and significant digits of a double.
+/// Maximum number of decimal places and of significant digits of a double.
 const MOST_DIGITS: usize = 1_100;
 
 pub(super) fn of_int(int: i64, name: &'static str, spec: &Spec) -> Result<NumberParts, SpecError> {
@@ -113,8 +113,8 @@ fn finite(size: f64, kind: char, spec: &Spec) -> String {
             let mantissa = filled(mantissa.to_owned(), digits, spec.alternate);
             with_power(&mantissa, power)
         }
-        // Without a type and a precision it is `repr`; with a precision it is like `g` with at
-        // least one digit after the point.
+        // Without a type and a precision the form is that of `repr`. With a precision it is that of
+        // `g`, with at least one digit after the point.
         'r' if spec.precision.is_none() => {
             if spec.alternate {
                 with_point(float_text(size))
@@ -132,8 +132,7 @@ fn fixed(size: f64, decimals: usize, alternate: bool) -> String {
     filled(text, decimals, alternate)
 }
 
-/// Adds zeros after the last digit that a double has, and the point that the alternate form
-/// requires.
+/// Appends zeros after the last digit of a double, and the point that the alternate form requires.
 fn filled(mut text: String, decimals: usize, alternate: bool) -> String {
     if decimals == 0 && alternate {
         text.push('.');
@@ -143,7 +142,8 @@ fn filled(mut text: String, decimals: usize, alternate: bool) -> String {
     text
 }
 
-/// Returns the mantissa, and the exponent in Python's form: a sign and at least two digits.
+/// Returns a number in scientific form. As in Python, the exponent has a sign and at least two
+/// digits.
 fn with_power(mantissa: &str, power: &str) -> String {
     match power.strip_prefix('-') {
         Some(power) => format!("{mantissa}e-{power:0>2}"),
@@ -151,7 +151,7 @@ fn with_power(mantissa: &str, power: &str) -> String {
     }
 }
 
-/// Adds a point before the exponent if there is none.
+/// Inserts a point before the exponent if there is none.
 fn with_point(text: String) -> String {
     match text.split_once('e') {
         Some((mantissa, power)) if !mantissa.contains('.') => format!("{mantissa}.e{power}"),
@@ -159,8 +159,8 @@ fn with_point(text: String) -> String {
     }
 }
 
-/// Returns the shorter of the plain and the scientific form; without trailing zeros, unless the
-/// alternate form keeps them.
+/// Returns the plain or the scientific form. Trailing zeros are removed, unless the alternate form
+/// keeps them.
 fn general(size: f64, precision: usize, alternate: bool, decimal: bool) -> String {
     let scientific = format!("{size:.*e}", precision.min(MOST_DIGITS) - 1);
     let (mantissa, power) = scientific.split_once('e').unwrap_or((&scientific, "0"));

@@ -2,26 +2,26 @@
 
 use crate::{ErrorKind, RenderError, StopReason};
 
-/// A format specifier as written. Its meaning depends on the type of the value.
+/// A format specifier. Its meaning depends on the type of the value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Spec {
     /// Fill character.
     pub(crate) fill: Option<char>,
-    /// `<`, `>`, `^`, or `=` (after the sign).
+    /// `<`, `>`, `^`, or `=` (padding after the sign).
     pub(crate) align: Option<char>,
     /// `+`, `-` or a space.
     pub(crate) sign: Option<char>,
-    /// `z`: a number that rounds to zero has no sign.
+    /// `z`: a number that rounds to zero is written without a sign.
     pub(crate) plain_zero: bool,
-    /// `#`: base prefixes, and decimal points that are otherwise omitted.
+    /// `#`: base prefixes and otherwise omitted decimal points.
     pub(crate) alternate: bool,
-    /// `0` before the width.
+    /// `0` before the width: padding with zeros.
     pub(crate) zero: bool,
     /// Minimum width in characters.
     pub(crate) width: usize,
     /// Group separator: `,` or `_`.
     pub(crate) group: Option<char>,
-    /// Digits of a number, or the maximum characters of a text.
+    /// Number of digits of a number, or the maximum number of characters of a text.
     pub(crate) precision: Option<usize>,
     /// Presentation type: `d`, `f`, `s`…
     pub(crate) kind: Option<char>,
@@ -32,13 +32,13 @@ pub(crate) struct Spec {
 pub(crate) enum Operand<'a> {
     /// Text.
     Text(&'a str),
-    /// A whole number, or a boolean as one, with the name of its type.
+    /// A whole number or a boolean, with the name of its type.
     Int(i64, &'static str),
-    /// Another number.
+    /// A float.
     Float(f64),
 }
 
-/// Reason why a value cannot be formatted, in Python's words.
+/// Reason why a value cannot be formatted, with Python's message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SpecError {
     #[error("Too many decimal digits in format string")]
@@ -71,8 +71,8 @@ impl From<SpecError> for StopReason {
 
 const ALIGNMENTS: &str = "<>=^";
 
-/// Characters that every number may need: sign, prefix, and the grouped whole part of the largest
-/// double.
+/// Upper bound on the characters of a number without its precision: sign, prefix, and the grouped
+/// whole part of the largest double.
 const NUMBER_BYTES: usize = 450;
 
 impl Spec {
@@ -83,7 +83,7 @@ impl Spec {
         spec.sign = take(&mut rest, "+- ");
         spec.plain_zero = take(&mut rest, "z").is_some();
         spec.alternate = take(&mut rest, "#").is_some();
-        // After a fill, a zero is the first digit of the width.
+        // After a fill character, a zero is the first digit of the width.
         spec.zero = spec.fill.is_none() && take(&mut rest, "0").is_some();
         spec.width = digits(&mut rest)?.unwrap_or(0);
         spec.group = take(&mut rest, ",_");
@@ -127,7 +127,7 @@ impl Spec {
         }
     }
 
-    /// Returns a lower bound on the bytes that [`Spec::write`] adds.
+    /// Returns an upper bound on the number of bytes that [`Spec::write`] appends.
     pub(crate) fn bytes(&self, operand: Operand<'_>) -> usize {
         let padding = self.width.saturating_mul(self.filler().len_utf8());
         let content = match operand {
@@ -163,14 +163,14 @@ impl Spec {
     }
 }
 
-/// Takes one character of a set from the start of a text. The sets are ASCII.
+/// Takes a character of a set from the start of a text. The set must be ASCII.
 fn take(rest: &mut &str, set: &str) -> Option<char> {
     let found = rest.chars().next().filter(|c| set.contains(*c))?;
     *rest = &rest[1..];
     Some(found)
 }
 
-/// Takes a number from the start of a text, if there is one.
+/// Takes a number from the start of a text. Returns `None` if there is none.
 pub(crate) fn digits(rest: &mut &str) -> Result<Option<usize>, SpecError> {
     let end = rest.find(|c: char| !c.is_ascii_digit());
     let (number, after) = rest.split_at(end.unwrap_or(rest.len()));

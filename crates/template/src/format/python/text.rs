@@ -1,11 +1,11 @@
-//! `repr` of texts and floats.
+//! Python's `repr` of texts and floats.
 
 use std::fmt::Write;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Whether `str.isprintable` rejects a character other than the space.
+/// Matches the characters for which `str.isprintable` is false.
 static UNPRINTABLE: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^[\p{C}\p{Z}&&[^ ]]").ok());
 
@@ -14,7 +14,7 @@ fn push(out: &mut String, value: impl std::fmt::Display) {
     let _ = write!(out, "{value}");
 }
 
-/// `repr(float)`: the shortest digits that parse to the same number.
+/// Returns Python's `repr` of a float: the fewest digits that parse to the same number.
 pub(crate) fn float_text(float: f64) -> String {
     if float.is_nan() {
         return "nan".to_owned();
@@ -37,7 +37,8 @@ pub(crate) fn float_text(float: f64) -> String {
     format!("{digits}e{sign}{:02}", exponent.abs())
 }
 
-/// Returns a lower bound on the escaped length of a text, to charge before it is built.
+/// Returns an upper bound on the escaped length of a text, which is charged before the text is
+/// built.
 pub(crate) fn escaped_size(text: &str) -> usize {
     let size = |byte| match byte {
         b'"' | b'\\' | b'\'' => 2,
@@ -48,7 +49,7 @@ pub(crate) fn escaped_size(text: &str) -> usize {
     2 + text.bytes().map(size).sum::<usize>()
 }
 
-/// `repr(str)`.
+/// Appends Python's `repr` of a text.
 pub(crate) fn quote(text: &str, out: &mut String) {
     let mark = if text.contains('\'') && !text.contains('"') {
         '"'
@@ -70,7 +71,7 @@ pub(crate) fn quote(text: &str, out: &mut String) {
     out.push(mark);
 }
 
-/// `ascii(value)`, computed from the `repr`.
+/// Returns Python's `ascii(value)` for a `repr`.
 pub(crate) fn ascii(repr: &str) -> String {
     let mut out = String::with_capacity(repr.len());
     for c in repr.chars() {
@@ -91,7 +92,7 @@ fn escape(c: char, out: &mut String) {
     }
 }
 
-/// `str.isprintable` of one character. Common letters are decided without Unicode's tables.
+/// Whether Python's `str.isprintable` accepts a character. Common letters need no Unicode tables.
 fn is_printable(c: char) -> bool {
     match c {
         ' '..='~' | '\u{c0}'..='\u{17f}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' => {

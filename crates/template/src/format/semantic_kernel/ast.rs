@@ -1,4 +1,4 @@
-//! Compiled template: text, variables and calls, in order.
+//! Compiled template: text, variables and calls in source order.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use quillet_core::{Span, Value};
 /// A segment of a template.
 #[derive(Debug)]
 pub(super) enum Node {
-    /// Literal text: a range of [`Program::text`].
+    /// A range of [`Program::text`].
     Text(Range<usize>),
     /// `{{$name}}`.
     Variable(Variable),
@@ -15,7 +15,7 @@ pub(super) enum Node {
     Call(Box<Call>),
 }
 
-/// A source in segments.
+/// A source, split into segments.
 #[derive(Debug, Default)]
 pub(super) struct Program {
     /// All literal texts, concatenated.
@@ -25,23 +25,23 @@ pub(super) struct Program {
 
 #[derive(Debug)]
 pub(super) struct Variable {
-    /// Name without `$`.
+    /// Name without the `$`.
     pub(super) name: Box<str>,
     pub(super) span: Span,
-    /// Whether its text may contain structure.
+    /// Whether the variable's text may contain message structure.
     pub(super) trusted: bool,
 }
 
 #[derive(Debug)]
 pub(super) struct Call {
-    /// Name as in the template: `function` or `plugin.function`.
+    /// Name as written: `function` or `plugin.function`.
     pub(super) name: Box<str>,
     pub(super) span: Span,
-    /// The positional argument.
+    /// The positional argument, if any.
     pub(super) positional: Option<Operand>,
     /// Named arguments in source order.
     pub(super) named: Vec<(Box<str>, Operand)>,
-    /// Whether its result may contain structure.
+    /// Whether the call's result may contain message structure.
     pub(super) trusted: bool,
 }
 
@@ -54,7 +54,7 @@ pub(super) enum Operand {
 }
 
 impl Node {
-    /// Returns the name of the printed variable or function; text has none.
+    /// Returns the name of the printed variable or function, or `None` for text.
     pub(super) fn name(&self) -> Option<&str> {
         match self {
             Node::Text(_) => None,
@@ -65,7 +65,7 @@ impl Node {
 }
 
 impl Program {
-    /// Adds text; adjacent texts are joined.
+    /// Adds text, joined with an adjacent text.
     pub(super) fn add_text(&mut self, text: &str) {
         if text.is_empty() {
             return;
@@ -81,12 +81,12 @@ impl Program {
 }
 
 impl Call {
-    /// Returns the number of its arguments.
+    /// Returns the number of arguments.
     pub(super) fn arguments(&self) -> usize {
         usize::from(self.positional.is_some()) + self.named.len()
     }
 
-    /// Yields the variables among its arguments, in order.
+    /// Yields the variables among the arguments, in order.
     pub(super) fn variables(&self) -> impl Iterator<Item = &Variable> {
         let operands = self
             .positional

@@ -11,14 +11,14 @@ use crate::convert::VariablePath;
 use crate::convert::{Argument, ConvertFindings, NodeKind, Nodes, TreeCall, TreeNode};
 use crate::structure::Elements;
 
-/// Nothing is encoded or marked: texts stay unchanged.
+/// Encoding that leaves texts unchanged: nothing is encoded or marked.
 const PLAIN: Encoding = Encoding {
     dialect: HostLanguage::DotNet,
     allow_prompt: true,
     allow_factory: true,
 };
 
-/// Reads a source. Features that other formats lack are rejected.
+/// Reads a source, and rejects features that other formats lack.
 pub(crate) fn read(
     source: &TemplateSource<'_>,
     findings: &mut ConvertFindings<'_>,
@@ -42,7 +42,7 @@ pub(crate) fn read(
     Ok(program.nodes.iter().map(node).collect())
 }
 
-/// Message tags are structure here and text in other formats.
+/// Reports message tags, which are structure in this format and text in others.
 fn report_elements(text: &str, findings: &mut ConvertFindings<'_>) {
     for piece in PartScanner::new(text) {
         let scan::TemplatePart::Text(text, at) = piece else {
@@ -86,7 +86,7 @@ fn called(call: &Call, findings: &mut ConvertFindings<'_>) -> TreeCall {
     }
     let named = call.named.iter();
     TreeCall {
-        // Functions of plugins are registered with an underscore.
+        // Functions of plugins are registered with an underscore in the name.
         name: call.name.replace('.', "_"),
         positional: call.positional.iter().map(argument).collect(),
         named: named
@@ -99,7 +99,7 @@ fn argument(operand: &Operand) -> Argument {
     match operand {
         Operand::Variable(variable) => Argument::Path(VariablePath::root(&[&variable.name])),
         Operand::Value(Value::Str(text)) => Argument::Text(text.to_string()),
-        // Values are texts.
+        // All constants are texts.
         Operand::Value(_) => Argument::Text(String::new()),
     }
 }

@@ -7,7 +7,7 @@ use super::scan::{PartScanner, TemplatePart};
 use super::token::{Token, TokenKind, read};
 use crate::editor::{CompletionItem, CompletionList, CompletionSpot, ExternalNames, TokenScan};
 
-/// Returns the tokens of a text, including those of an unclosed last block.
+/// Returns the tokens of a text. An unclosed last block has tokens too.
 pub(super) fn scan(text: &str, dialect: HostLanguage) -> TokenScan {
     let mut scan = TokenScan::default();
     let mut pieces = PartScanner::new(text);
@@ -43,7 +43,7 @@ pub(super) fn scan(text: &str, dialect: HostLanguage) -> TokenScan {
     scan
 }
 
-/// Adds the tokens of a block; returns whether it could continue.
+/// Adds the tokens of a block. Returns whether the block could continue.
 fn block(content: &str, at: usize, dialect: HostLanguage, scan: &mut TokenScan) -> bool {
     let mut tokens = Vec::new();
     let whole = read(content, at, dialect, &mut tokens);
@@ -53,7 +53,8 @@ fn block(content: &str, at: usize, dialect: HostLanguage, scan: &mut TokenScan) 
     let Err(problem) = whole else {
         return true;
     };
-    // While typing, a sign without a name, or a name without `=`, is not an error.
+    // A `$` without a name and a name without `=` are not errors, because the author may still be
+    // typing.
     let rest = content.get(problem.span.start - at..).unwrap_or_default();
     let is_name = |text: &str| {
         text.bytes()
@@ -76,7 +77,7 @@ fn block(content: &str, at: usize, dialect: HostLanguage, scan: &mut TokenScan) 
     }
 }
 
-/// Adds a token of a block that begins at a byte.
+/// Adds a token. `at` is the offset of its block in the text.
 fn add(token: &Token<'_>, block: &str, at: usize, scan: &mut TokenScan) {
     let (start, end) = (token.span.start, token.span.end);
     match &token.kind {
@@ -95,7 +96,7 @@ fn add(token: &Token<'_>, block: &str, at: usize, scan: &mut TokenScan) {
     }
 }
 
-/// Returns the completion items at a byte.
+/// Returns the completion items at a byte offset.
 pub(super) fn completions(
     text: &str,
     at: usize,
@@ -112,7 +113,7 @@ pub(super) fn completions(
             list.add(Colour::Variable, "variable", variables);
             list.functions(names, &[], "");
         }
-        // Nothing can follow a variable or a value, except as an argument of a function.
+        // Nothing can follow a variable or a value that begins the block.
         Some(_) if spot.head().starts_with(['$', '\'', '"']) => {}
         Some(_) => list.add(Colour::Variable, "variable", variables),
     }

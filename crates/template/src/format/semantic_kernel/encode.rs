@@ -1,11 +1,11 @@
-//! HTML encoding like Semantic Kernel, which depends on its language.
+//! HTML encoding of Semantic Kernel, which differs between its languages.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
 use super::encoding::HostLanguage;
 
-/// Returns the text with special characters as references.
+/// Returns the text with references in place of special characters.
 ///
 /// .NET also encodes U+00A0 to U+00FF and characters outside the Basic Multilingual Plane; Python
 /// writes `&#x27;` for the apostrophe.

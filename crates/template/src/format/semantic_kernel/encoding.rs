@@ -1,11 +1,11 @@
-//! Variant of Semantic Kernel, and its encoding rules.
+//! Language of Semantic Kernel, and its encoding rules.
 
 use crate::plugin_function;
 
-/// Language of the Semantic Kernel implementation; they differ.
+/// Language of the Semantic Kernel implementation. The implementations differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum HostLanguage {
-    /// C#, the original.
+    /// C#, the original implementation.
     #[default]
     DotNet,
     /// Python, version 1.45.
@@ -13,8 +13,8 @@ pub enum HostLanguage {
 }
 
 impl HostLanguage {
-    /// Resolves a function name: an exact match, another spelling of it (not in Python), or the
-    /// first function with that name in any plugin.
+    /// Resolves a function name: first an exact match, then another spelling (only in .NET), then
+    /// the first function with that name in any plugin.
     pub(super) fn function<'n>(self, name: &str, functions: &[&'n str]) -> Option<&'n str> {
         let name = name.strip_prefix('.').unwrap_or(name);
         if self == HostLanguage::DotNet {
@@ -26,16 +26,16 @@ impl HostLanguage {
     }
 }
 
-/// Output as Semantic Kernel writes it: HTML-encoded, unless allowed otherwise. The flag of one
-/// input variable corresponds to its name in [`crate::CompileOptions::trusted`].
+/// Encoding of the output, as in Semantic Kernel: HTML-encoded unless a flag disables it. For a
+/// single input variable, add its name to [`crate::CompileOptions::trusted`] instead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Encoding {
-    /// Encoding and rules to follow.
+    /// Language whose encoding and rules are used.
     pub dialect: HostLanguage,
-    /// `allow_dangerously_set_content` of the prompt: in .NET, values and results of functions are
-    /// not encoded; in Python, only results (values are never encoded).
+    /// `allow_dangerously_set_content` of the prompt. In .NET, values and results of functions are
+    /// not encoded. In Python only results are affected, because values are never encoded.
     pub allow_prompt: bool,
-    /// `AllowDangerouslySetContent` of the factory: nothing is encoded.
+    /// `AllowDangerouslySetContent` of the factory, with which nothing is encoded.
     pub allow_factory: bool,
 }
 

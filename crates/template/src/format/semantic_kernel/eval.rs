@@ -1,4 +1,4 @@
-//! Renders a program: variables, then calls, whose arguments are bound by name.
+//! Renders a program: text, variables, and calls with arguments bound by name.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ use super::print;
 use crate::structure::Elements;
 use crate::{CallArguments, CallState, ErrorKind, Missing, Pass, RenderError, StopReason};
 
-/// Maximum length of an integer.
+/// Maximum length of an integer in bytes.
 const INTEGER_BYTES: usize = 20;
 
 pub(super) struct Evaluator<'c, 'p, 'v> {
@@ -23,7 +23,7 @@ pub(super) struct Evaluator<'c, 'p, 'v> {
     pub(super) missing: Missing,
     pub(super) pass: &'c mut Pass<'p>,
     pub(super) variables: &'v Map,
-    /// The variables by lower-case name, built when a lookup fails.
+    /// Variables by lower-case name. Built when an exact lookup fails.
     folded: Option<HashMap<String, &'v Value, foldhash::fast::RandomState>>,
 }
 
@@ -48,7 +48,7 @@ impl<'c, 'p> Evaluator<'c, 'p, 'p> {
 
 impl<'v> Evaluator<'_, '_, 'v> {
     pub(super) fn run(&mut self) -> Result<(), StopReason> {
-        // Before any output, because Python encodes all arguments first.
+        // Done before any output, because Python encodes all arguments first.
         self.check_encodable()?;
         let program = &self.source.program;
         for node in &program.nodes {
@@ -74,12 +74,12 @@ impl<'v> Evaluator<'_, '_, 'v> {
         self.encoding.unwrap_or_default().dialect
     }
 
-    /// Python refuses to encode lists and objects, even unused ones.
+    /// Rejects lists and objects that Python cannot encode, even if the template does not use them.
     fn check_encodable(&mut self) -> Result<(), StopReason> {
         let Some(encoding) = self.encoding else {
             return Ok(());
         };
-        // Only Python refuses complex values; .NET encodes their text.
+        // Only Python rejects these values. .NET encodes their text.
         if encoding.dialect != HostLanguage::Python || encoding.allows_variables() {
             return Ok(());
         }
@@ -105,7 +105,8 @@ impl<'v> Evaluator<'_, '_, 'v> {
         self.print(value, variable.trusted, encoded)
     }
 
-    /// Returns the value of a variable; empty if it is missing, unless that is an error.
+    /// Returns the value of a variable. A missing variable is empty, or an error in a strict
+    /// template.
     fn lookup(&mut self, variable: &Variable) -> Result<Option<&'v Value>, StopReason> {
         let found = self.find(&variable.name)?;
         if found.is_none() {
@@ -114,14 +115,14 @@ impl<'v> Evaluator<'_, '_, 'v> {
         Ok(found)
     }
 
-    /// Finds a variable by name; ignores case, except in Python.
+    /// Finds a variable by its name. Case is ignored, except in Python.
     fn find(&mut self, name: &str) -> Result<Option<&'v Value>, StopReason> {
         let exact = self.variables.get(name);
-        // The exact name is the common case and needs no lower-case table.
+        // Most names match exactly and need no table of lower-case names.
         if exact.is_some() || self.dialect() == HostLanguage::Python {
             return Ok(exact);
         }
-        // Built at most once per evaluation, and only if an exact lookup fails.
+        // Built at most once per evaluation.
         if self.folded.is_none() {
             self.pass.steps(self.variables.len())?;
             let mut folded = HashMap::default();
@@ -154,7 +155,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         encoded: Option<Encoding>,
     ) -> Result<(), StopReason> {
         if let Value::Int(int) = value {
-            // Reserved before the write, which cannot be undone.
+            // Reserved in advance, because written output cannot be removed.
             self.pass.reserve_output(INTEGER_BYTES)?;
             // Writing to a vector cannot fail.
             _ = write!(self.pass.out(), "{int}");
@@ -164,9 +165,9 @@ impl<'v> Evaluator<'_, '_, 'v> {
         if let Cow::Owned(text) = &text {
             self.pass.charge(text.len())?;
         }
-        // Encoding and marking scan the text.
+        // Encoding and marking scan the text, so its bytes count as steps.
         self.pass.steps(text.len() / 256)?;
-        // The marks and references fit, because they come from text that fits.
+        // The marks and references are not reserved separately, because they grow with the text.
         self.pass.reserve_output(text.len())?;
         match encoded {
             Some(encoding) => self.pass.write(&encode(&text, encoding.dialect)),
@@ -180,7 +181,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
 
     fn call(&mut self, call: &Call) -> Result<(), StopReason> {
         let Some(name) = self.function(&call.name) else {
-            // The call reports the missing function, with the nearest name.
+            // Reports the missing function and suggests the most similar name.
             let unknown = self.pass.call(&call.name, CallArguments::default());
             return unknown.map(drop).map_err(|stop| self.hinted(stop, call));
         };
@@ -193,7 +194,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         };
         let encoded = self.encoding.filter(|encoding| !encoding.allows_results());
         match (&value, self.encoding, self.dialect()) {
-            // Python prints the result of a function without one as `None`.
+            // Python prints the result of a function that returns nothing as `None`.
             (Value::Null, Some(_), HostLanguage::Python) => self.pass.write("None"),
             _ => self.print(&value, call.trusted, encoded),
         }
@@ -208,7 +209,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         found.map(|found| Cow::Owned(found.to_owned()))
     }
 
-    /// `{{name}}` instead of a variable is the usual mistake.
+    /// Adds a hint if `{{name}}` names a variable, which is a common mistake.
     fn hinted(&self, stop: StopReason, call: &Call) -> StopReason {
         match stop {
             StopReason::Failed(mut error) if error.kind == ErrorKind::UnknownFunction => {
@@ -225,8 +226,8 @@ impl<'v> Evaluator<'_, '_, 'v> {
     fn arguments(&mut self, call: &Call, name: &str) -> Result<CallArguments, StopReason> {
         let parameters = self.pass.parameters(name);
         let count = call.arguments();
-        // An empty list is known to take no arguments; `None` means that the parameters are
-        // unknown.
+        // An empty list means that the function takes no arguments. `None` means that its
+        // parameters are unknown.
         if count > 0 && parameters.as_ref().is_some_and(Vec::is_empty) {
             return Err(failed(format!(
                 "Function {name} does not take any arguments but it is being called in the template with {count} arguments."
@@ -238,7 +239,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         if let Some(operand) = &call.positional {
             let value = self.operand(operand, &given)?;
             match first {
-                // A positional argument is the first parameter; its name is then taken.
+                // A positional argument sets the first parameter, whose name is then taken.
                 Some(first) => given.set(first, value),
                 None => positional = Some(value),
             }
@@ -246,7 +247,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         for (name_of, operand) in &call.named {
             let taken = call.positional.is_some()
                 && first.is_some_and(|first| first.eq_ignore_ascii_case(name_of));
-            // Python lets the named argument win instead.
+            // In Python the named argument wins instead.
             if taken && self.dialect() == HostLanguage::DotNet {
                 return Err(ambiguous(name_of, name, &given));
             }
@@ -263,7 +264,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         })
     }
 
-    /// Binds each parameter to an argument with its name, or to a variable.
+    /// Binds each parameter to the argument with its name, or to the variable with its name.
     fn bound(
         &mut self,
         parameters: &[String],
@@ -291,7 +292,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
             Operand::Value(value) => return Ok(value.clone()),
             Operand::Variable(variable) => variable,
         };
-        // As in Semantic Kernel, earlier arguments of the call are visible as variables.
+        // As in Semantic Kernel, later arguments can read earlier arguments like variables.
         if let Some(value) = given.get(&variable.name) {
             return Ok(value.clone());
         }
@@ -299,7 +300,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         Ok(value.map_or(Value::Null, |value| self.passed(&variable.name, value)))
     }
 
-    /// Returns a variable as a function receives it: Python encodes texts first.
+    /// Returns a variable in the form that a function receives. In Python texts are encoded first.
     fn passed(&self, name: &str, value: &Value) -> Value {
         let Some(encoding) = self.encoding else {
             return value.clone();
@@ -317,7 +318,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         }
     }
 
-    /// Adds the location to an error without one.
+    /// Adds the location to an error that has none.
     fn place(&self, stop: StopReason, span: Span) -> StopReason {
         let StopReason::Failed(mut error) = stop else {
             return stop;
@@ -334,7 +335,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
     }
 }
 
-/// Arguments so far; a later one with the same name wins.
+/// Arguments read so far. The last argument with a name wins.
 #[derive(Debug, Default)]
 struct GivenArguments<'a>(Vec<(&'a str, Value)>);
 

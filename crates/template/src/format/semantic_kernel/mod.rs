@@ -1,9 +1,10 @@
 //! Semantic Kernel's template language: variables, values, and function calls with arguments.
 //!
-//! The .NET implementation is the reference. Its chat prompts are `<message>` elements in the
-//! template's own text; they are marked when the template is compiled (see [`crate::structure`]),
-//! so values need no encoding and cannot forge a message. For Semantic Kernel's encoded text there
-//! is [`SemanticKernelFormat::encoded`], and [`chat`] parses such text.
+//! The .NET implementation is the reference. Its chat prompts consist of `<message>` elements in
+//! the template's own text. These elements are marked when the template is compiled (see
+//! [`crate::structure`]), so values need no encoding and cannot forge a message.
+//! [`SemanticKernelFormat::encoded`] produces Semantic Kernel's encoded text, and [`chat`] parses
+//! such text.
 
 mod ast;
 pub mod chat;
@@ -44,14 +45,14 @@ pub struct SemanticKernelFormat {
 }
 
 impl SemanticKernelFormat {
-    /// Creates the format under its usual name: messages are marked, nothing is encoded.
+    /// Creates the format `semantic-kernel`. Messages are marked, and nothing is encoded.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Creates the same language with Semantic Kernel's own output. Messages are not marked: the
-    /// text is for [`chat`], or for programs that expect it.
+    /// Creates the format with the output of Semantic Kernel itself. Messages are not marked. The
+    /// text is for [`chat`], or for other programs that parse it.
     #[must_use]
     pub fn encoded(encoding: Encoding) -> Self {
         SemanticKernelFormat {
@@ -59,8 +60,8 @@ impl SemanticKernelFormat {
         }
     }
 
-    /// Returns the input variables of a Semantic Kernel function: the declared ones, with their
-    /// spelling, then those that only the template uses, in order of first use. Names that differ
+    /// Returns the input variables of a Semantic Kernel function. The declared variables come
+    /// first, with their spelling, followed by those that only the template uses. Names that differ
     /// only in case are listed once.
     ///
     /// # Examples
@@ -119,7 +120,8 @@ impl TemplateFormat for SemanticKernelFormat {
         self.encoding.unwrap_or_default().dialect == HostLanguage::DotNet
     }
 
-    /// Escapes braces, and text that would be a tag or a character reference, as values.
+    /// Escapes braces, and text that could be a tag or a character reference. They are written as
+    /// values.
     fn escape(&self, literal: &str) -> Option<String> {
         let mut out = String::with_capacity(literal.len());
         let mut rest = literal;
@@ -218,8 +220,8 @@ impl CompiledTemplate for KernelTemplate {
     }
 }
 
-/// Returns the references of these sources. A call takes variables by the names of its parameters,
-/// which are not known yet, so sources with calls are dynamic.
+/// Returns the references of the sources. A call takes the variables with the names of its
+/// parameters, which are not known yet. A source with calls is therefore dynamic.
 fn references(sources: &[Compilation], roots: &[usize]) -> References {
     let mut found = References::default();
     let mut seen = HashSet::new();

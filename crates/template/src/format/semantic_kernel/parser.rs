@@ -10,16 +10,17 @@ use super::token::{Token, TokenKind, tokens};
 use crate::format::problem::ParseProblem;
 use crate::structure::Elements;
 
-/// Maximum number of errors per source: each location costs a scan of the source.
+/// Maximum number of errors per source. The number is limited because each location costs a scan of
+/// the source.
 const MAX_PROBLEMS: usize = 100;
 
 /// Parser options.
 #[derive(Debug)]
 pub(super) struct Parser<'o> {
     pub(super) encoding: Option<Encoding>,
-    /// Names of variables and functions whose text may contain structure.
+    /// Names of the variables and functions whose text may contain message structure.
     pub(super) trusted: &'o [String],
-    /// Whether all results of functions, and values, may contain it.
+    /// Whether results of all functions, and literal values, may contain message structure.
     pub(super) trusted_results: bool,
     /// Marks the tags in literal text.
     pub(super) elements: Elements,
@@ -76,7 +77,7 @@ impl Parser<'_> {
                     Some(encoding) if encoding.encodes_values() => {
                         self.program.add_text(&encode(&text, encoding.dialect));
                     }
-                    // As in .NET, a tag may begin in one segment and end in another.
+                    // As in .NET, a tag may begin in one segment and end in another one.
                     None if self.trusted_results => {
                         let text = self.elements.mark_at(&text, first.span.start);
                         self.program.add_text(&text);
@@ -84,13 +85,13 @@ impl Parser<'_> {
                     _ => self.program.add_text(&text),
                 }
             }
-            // The first token is never an argument.
+            // Unreachable: the first token is never an argument.
             TokenKind::Named(..) => {}
         }
         Ok(())
     }
 
-    /// Python ignores text after a variable or a value.
+    /// Checks that nothing follows a variable or a value. Python ignores text after it.
     fn alone(&self, next: Option<Token<'_>>, what: &str, block: &str) -> Result<(), ParseProblem> {
         match next {
             Some(next) if self.dialect() == HostLanguage::DotNet => {
@@ -138,7 +139,7 @@ impl Parser<'_> {
         match token.kind {
             TokenKind::Variable(name) => Operand::Variable(self.variable(name, &token)),
             TokenKind::Value(text) => Operand::Value(Value::from(&*text)),
-            // Neither is valid as an argument.
+            // These tokens are not valid as arguments.
             TokenKind::Function(_) | TokenKind::Named(..) => Operand::Value(Value::Null),
         }
     }

@@ -6,9 +6,9 @@ use quillet_core::{Value, json};
 
 use super::encoding::HostLanguage;
 
-/// Returns the text of a value: `True`, `1.5`, the texts of a list on separate lines (as in
-/// Semantic Kernel), objects and other lists as JSON (Semantic Kernel prints the name of their
-/// type).
+/// Returns the text of a value, such as `True` or `1.5`. As in Semantic Kernel, a list of texts is
+/// printed on separate lines. Objects and other lists are printed as JSON, for which Semantic
+/// Kernel prints the name of their type.
 pub(super) fn text(value: &Value, dialect: HostLanguage) -> Cow<'_, str> {
     match value {
         Value::Null => Cow::Borrowed(""),
@@ -31,14 +31,14 @@ pub(super) fn text(value: &Value, dialect: HostLanguage) -> Cow<'_, str> {
     }
 }
 
-/// Returns the shortest digits that parse to the number, and its decimal exponent.
+/// Returns the fewest digits that parse to the number, and its decimal exponent.
 fn digits(float: f64) -> (String, i32) {
     let text = format!("{:e}", float.abs());
     let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     (digits.to_owned(), exponent.parse().unwrap_or(0))
 }
 
-/// `1.5`, `3`, `1E+15`, `1E-05`.
+/// Formats a float like .NET: `1.5`, `3`, `1E+15`, `1E-05`.
 fn float_of_dot_net(float: f64) -> String {
     let (digits, exponent) = digits(float);
     let minus = if float < 0.0 { "-" } else { "" };
@@ -49,7 +49,7 @@ fn float_of_dot_net(float: f64) -> String {
     }
 }
 
-/// `1.5`, `3.0`, `1e+16`, `1e-05`.
+/// Formats a float like Python: `1.5`, `3.0`, `1e+16`, `1e-05`.
 fn float_of_python(float: f64) -> String {
     let (digits, exponent) = digits(float);
     let minus = if float < 0.0 { "-" } else { "" };

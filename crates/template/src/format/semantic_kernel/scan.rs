@@ -1,14 +1,15 @@
-//! Splits a template into text and blocks like Semantic Kernel's tokenizer: from left to right,
-//! each character read once.
+//! Splits a template into text and blocks like Semantic Kernel's tokenizer: from left to right, in
+//! a single pass.
 
 use memchr::memmem;
 
 /// A segment of a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TemplatePart<'t> {
-    /// Text, with its offset.
+    /// Text and its offset.
     Text(&'t str, usize),
-    /// The content between `{{` and `}}`, trimmed, with its offset. Never empty: `{{ }}` is text.
+    /// The trimmed content between `{{` and `}}`, and its offset. It is never empty, because `{{
+    /// }}` is text.
     Block(&'t str, usize),
 }
 
@@ -18,7 +19,7 @@ pub(super) struct PartScanner<'t> {
     source: &'t str,
     /// End of the returned segments.
     done: usize,
-    /// A block that follows the returned text, with its end.
+    /// The block after the returned text, and its end.
     ready: Option<(TemplatePart<'t>, usize)>,
 }
 
@@ -31,12 +32,12 @@ impl<'t> PartScanner<'t> {
         }
     }
 
-    /// End of the last returned segment.
+    /// Returns the end of the last returned segment.
     pub(super) fn end(&self) -> usize {
         self.done
     }
 
-    /// Finds the next nonempty block: the start and end of its braces, and its content.
+    /// Finds the next nonempty block. Returns the range including its braces, and its content.
     fn block(&self) -> Option<(usize, usize, TemplatePart<'t>)> {
         let mut from = self.done;
         loop {
@@ -52,8 +53,8 @@ impl<'t> PartScanner<'t> {
         }
     }
 
-    /// Finds the next `{{…}}`. A `{{` outside quotes restarts it; an unclosed quote makes the rest
-    /// text.
+    /// Finds the next `{{…}}`. A second `{{` outside quotes starts the block again. After an
+    /// unclosed quote the rest is text.
     fn braces(&self, from: usize) -> Option<(usize, usize)> {
         let bytes = self.source.as_bytes();
         let mut start = from + memmem::find(&bytes[from..], b"{{")?;

@@ -7,7 +7,7 @@ use quillet_core::Span;
 use super::encoding::HostLanguage;
 use crate::format::problem::ParseProblem;
 
-/// A token with its location.
+/// A token and its location.
 #[derive(Debug)]
 pub(super) struct Token<'t> {
     pub(super) kind: TokenKind<'t>,
@@ -16,17 +16,17 @@ pub(super) struct Token<'t> {
 
 #[derive(Debug)]
 pub(super) enum TokenKind<'t> {
-    /// `$name`, without the sign.
+    /// `$name`, without the `$`.
     Variable(&'t str),
-    /// A quoted text with resolved escapes.
+    /// A quoted text with decoded escapes.
     Value(Cow<'t, str>),
-    /// The first token, if it is of no other kind.
+    /// The first token, if it is neither a variable nor a value.
     Function(&'t str),
     /// `name='value'` or `name=$variable`.
     Named(&'t str, Box<Token<'t>>),
 }
 
-/// .NET's message for an argument other than `name=value`.
+/// Message of .NET for an argument that is not in the form `name=value`.
 const NOT_NAMED: &str =
     "A function named argument must contain a name and value separated by a '=' character.";
 
@@ -43,7 +43,7 @@ pub(super) fn tokens(
     Ok(tokens)
 }
 
-/// The same, appended; after an error, the tokens before it remain.
+/// Appends the tokens of a block. After an error, the tokens before it remain.
 pub(super) fn read<'t>(
     block: &'t str,
     at: usize,
@@ -89,13 +89,13 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// Whether a token follows.
+    /// Skips blanks. Returns whether a token follows.
     fn skip_blanks(&mut self) -> bool {
         self.done = self.block.len() - self.rest().trim_start_matches(BLANKS).len();
         self.done < self.block.len()
     }
 
-    /// Takes everything up to the next blank.
+    /// Takes all characters up to the next blank.
     fn word(&mut self) -> &'t str {
         let rest = self.rest();
         let word = &rest[..rest.find(BLANKS).unwrap_or(rest.len())];
@@ -209,7 +209,7 @@ impl<'t> Lexer<'t> {
         Err(ParseProblem::new(message, span).help(help))
     }
 
-    /// Parses `name = 'value'`; blanks around `=` are allowed.
+    /// Parses `name = 'value'`. Blanks around `=` are allowed.
     fn named(&mut self) -> Result<TokenKind<'t>, ParseProblem> {
         let start = self.done;
         let Some(length) = self.rest().find('=') else {
@@ -237,7 +237,7 @@ impl<'t> Lexer<'t> {
         Ok(TokenKind::Named(name, Box::new(value)))
     }
 
-    /// Parses the value after `=`, in an argument that begins at `start`.
+    /// Parses the value after `=`. The argument begins at `start`.
     fn named_value(&mut self, start: usize) -> Result<Token<'t>, ParseProblem> {
         let from = self.done;
         match self.rest().as_bytes().first() {
@@ -254,8 +254,8 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// Parses `name='value'`: a word that matches the pattern in Semantic Kernel's Python, which
-    /// allows no blanks, quotes or empty values.
+    /// Parses `name='value'` like Semantic Kernel's Python, whose pattern allows no blanks, quotes
+    /// or empty values.
     fn named_of_python(&mut self) -> Result<TokenKind<'t>, ParseProblem> {
         let start = self.done;
         let word = self.word();

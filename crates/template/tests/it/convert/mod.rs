@@ -1,5 +1,5 @@
-//! Conversion of templates: tables of what converts into what and what is
-//! refused, and random trees through every format and back.
+//! Conversion of templates: tables of conversions and rejections, and round trips of random trees
+//! through every format.
 
 mod properties;
 mod table;
@@ -14,7 +14,7 @@ use quillet_template::{
     NoFunctions, Render, RenderLimits, TemplateFactory, TemplateSource, render,
 };
 
-/// Reads and writes, or says why not, one reason a line.
+/// Converts a template and returns its text, or the reasons for the rejection, one per line.
 fn converted(text: &str, from: Language, to: Language, options: &ConvertOptions) -> String {
     let source = TemplateSource::new("t", text);
     match convert(&source, from, to, options) {
@@ -29,7 +29,7 @@ fn converted(text: &str, from: Language, to: Language, options: &ConvertOptions)
     }
 }
 
-/// A tree as text, or everything that is refused.
+/// Writes a tree in a format. The error is the first rejection.
 fn written(language: Language, nodes: &Nodes, shapes: &VariableType) -> Result<String, String> {
     let mut findings = ConvertFindings::new("tree", "");
     let text = write(language, nodes, shapes, &mut findings);
@@ -44,7 +44,7 @@ fn written(language: Language, nodes: &Nodes, shapes: &VariableType) -> Result<S
     }
 }
 
-/// A text as a tree.
+/// Parses a text into a tree.
 fn tree(language: Language, text: &str, options: &ConvertOptions) -> Result<Nodes, String> {
     let mut findings = ConvertFindings::new("t", text);
     let nodes = read(
@@ -61,7 +61,7 @@ fn tree(language: Language, text: &str, options: &ConvertOptions) -> Result<Node
     }
 }
 
-/// What a template prints.
+/// Returns the output of a template.
 fn printed(language: Language, text: &str, variables: &Map) -> Result<String, String> {
     let factory = TemplateFactory::standard();
     let options = quillet_template::CompileOptions {

@@ -1,5 +1,5 @@
-//! Random trees, written in a format, say the same when they are read again,
-//! and print what they mean. The second compares all engines with each other.
+//! Round trips of random trees. Each tree is written in a format, must be equal when read again,
+//! and must print its expected meaning. The second check compares all engines with each other.
 
 use proptest::prelude::*;
 use quillet_template::convert::{ConvertOptions, Language};
@@ -25,7 +25,7 @@ fn options() -> ConvertOptions {
     }
 }
 
-/// What a format may refuse, since it has no way to say it.
+/// Whether a format may reject a tree for this reason, because its language lacks the feature.
 fn may_refuse(language: Language, why: &str) -> bool {
     let reasons: &[&str] = match language {
         Language::Mustache => &[

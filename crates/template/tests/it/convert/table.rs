@@ -1,4 +1,4 @@
-//! What converts into what, in short examples.
+//! Conversions of short examples.
 
 use quillet_template::convert::{ConvertOptions, Language, VariableType};
 
@@ -215,12 +215,12 @@ fn what_a_loop_runs_over_is_a_list_without_a_word() {
             goes_in("u.xs", 39),
         ),
         (in_loop, goes_in("item.xs", 20)),
-        // Whether there is none is asked without going in.
+        // A section that tests for an empty list does not enter the list.
         (
             "{% for x in xs %}{{ x }}{% endfor %}{% if not xs %}none{% endif %}",
             "{{#xs}}{{.}}{{/xs}}{{^xs}}none{{/xs}}".to_owned(),
         ),
-        // Another item's field of that name may be anything.
+        // A field with the same name in another list can have any kind.
         (
             "{% for a in rows %}{% for x in a.xs %}{{ x }}{% endfor %}{% endfor %}{% for b in cols %}{% if b.xs %}H{% endif %}{% endfor %}",
             "{{#rows}}{{#xs}}{{.}}{{/xs}}{{/rows}}{{#cols}}{{#xs}}H{{/xs}}{{/cols}}".to_owned(),
@@ -231,7 +231,7 @@ fn what_a_loop_runs_over_is_a_list_without_a_word() {
         let got = got.split("\nnote ").next().unwrap_or_default();
         assert_eq!(got, expected, "{text}");
     }
-    // And it prints as one.
+    // Printing the list is rejected too, because Go prints lists differently.
     let printed = "{% for x in xs %}{{ x }}{% endfor %}{{ xs }}";
     let expected = "! t:1:37: xs is a list, which go prints differently from jinja (print its items or fields one by one)";
     assert_eq!(converted(printed, Jinja, Go, &kinds(&[])), expected);

@@ -1,4 +1,4 @@
-//! Random trees over one set of variables, and what they print.
+//! Random trees over one set of variables, and their expected output.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -9,7 +9,7 @@ use quillet_template::convert::{
     merged,
 };
 
-/// Variables of the kinds that print and decide the same everywhere.
+/// Variables whose kinds print the same and have the same truth value in all formats.
 pub(super) const DATA: &str = r#"{
     "name": "Ada", "empty": "", "count": 3, "zero": 0, "yes": true, "no": false,
     "braces": "{{name}} {% if %} <b> & \\", "words": ["a", "", "{{c}}"], "nothing": [],
@@ -20,7 +20,7 @@ pub(super) const DATA: &str = r#"{
     ]
 }"#;
 
-/// Their kinds.
+/// Kinds of the variables in [`DATA`].
 pub(super) fn shapes() -> VariableType {
     let Value::Map(data) = quillet_core::json::parse(DATA).expect("it is JSON") else {
         unreachable!("the data are an object");
@@ -50,7 +50,7 @@ fn shape_of(value: &Value) -> VariableType {
     }
 }
 
-/// What is known of the item of a loop.
+/// Kind of a loop's item.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Item {
     Word,
@@ -68,13 +68,13 @@ fn text() -> impl Strategy<Value = NodeKind> {
     texts.prop_map(|texts| NodeKind::Text(texts.concat()))
 }
 
-/// Text that no format takes for its own.
+/// Text without the syntax of any format.
 fn plain_text() -> impl Strategy<Value = NodeKind> {
     let texts = vec(select(&["a", "Hello ", " ", "\n", "\n  ", "x\n"][..]), 1..4);
     texts.prop_map(|texts| NodeKind::Text(texts.concat()))
 }
 
-/// Paths that print.
+/// Paths of printable values.
 fn printable(items: &[Item]) -> Vec<VariablePath> {
     let mut paths: Vec<VariablePath> = ["name", "empty", "count", "zero", "braces"]
         .map(|name| VariablePath::root(&[name]))
@@ -93,7 +93,7 @@ fn printable(items: &[Item]) -> Vec<VariablePath> {
     paths
 }
 
-/// Paths that a condition can ask for.
+/// Paths that a condition can test.
 fn decidable(items: &[Item]) -> Vec<VariablePath> {
     let mut paths = printable(items);
     paths.extend(["yes", "no"].map(|name| VariablePath::root(&[name])));
@@ -106,7 +106,7 @@ fn decidable(items: &[Item]) -> Vec<VariablePath> {
     paths
 }
 
-/// Paths of lists, with what is in them.
+/// Paths of lists, with the kinds of their items.
 fn lists(items: &[Item]) -> Vec<(VariablePath, Item)> {
     let mut lists = vec![
         (VariablePath::root(&["words"]), Item::Word),
@@ -121,13 +121,13 @@ fn lists(items: &[Item]) -> Vec<(VariablePath, Item)> {
     lists
 }
 
-/// How much of the language a random tree has.
+/// The language features that a random tree uses.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
     pub(super) blocks: bool,
-    /// Whether loops know where they are, and texts are compared: not in all of those.
+    /// Whether the tree uses loop variables and comparisons of texts, which some formats lack.
     pub(super) knows: bool,
-    /// Whether any text can stand beside tags.
+    /// Whether any text may be next to a tag.
     pub(super) braces: bool,
 }
 
@@ -172,7 +172,7 @@ fn node(wanted: Wanted, items: Vec<Item>, depth: usize) -> BoxedStrategy<TreeNod
         .boxed()
 }
 
-/// What the loops around know, the innermost more often than the others.
+/// Loop variables of the enclosing loops, the innermost with a higher weight.
 fn known(items: &[Item], all: &[LoopPosition]) -> Vec<VariablePath> {
     let innermost = items.len().saturating_sub(1);
     let depths = (0..items.len())
@@ -186,10 +186,10 @@ fn known(items: &[Item], all: &[LoopPosition]) -> Vec<VariablePath> {
         .collect()
 }
 
-/// Texts that are compared with, some of which are there.
+/// Texts to compare with. Some of them occur in the data.
 const COMPARED: &[&str] = &["Ada", "", "one", "x", "\"quoted\"", "a\\b", "{{c}}"];
 
-/// Paths of texts.
+/// Paths of text values.
 fn texts(items: &[Item]) -> Vec<VariablePath> {
     let mut paths = printable(items);
     paths.retain(|path| {
@@ -247,7 +247,7 @@ fn each(wanted: Wanted, items: Vec<Item>, depth: usize) -> BoxedStrategy<NodeKin
         .boxed()
 }
 
-/// The tree without names, which are the source's choice.
+/// Returns the tree without the names of loop items, which each source chooses.
 pub(super) fn nameless(nodes: Nodes) -> Nodes {
     let node = |node: TreeNode| {
         let kind = match node.kind {
@@ -278,7 +278,7 @@ pub(super) fn nameless(nodes: Nodes) -> Nodes {
     nodes.into_iter().map(node).collect()
 }
 
-/// What a tree prints with these variables.
+/// Returns the expected output of a tree with these variables.
 pub(super) fn meaning(nodes: &[TreeNode], variables: &Map) -> String {
     let mut out = String::new();
     let root = Value::Map(variables.clone());
@@ -334,7 +334,7 @@ fn print(nodes: &[TreeNode], root: &Value, items: &mut Vec<Turn>, out: &mut Stri
     }
 }
 
-/// An item, and what its loop knows of it.
+/// A loop item and its position in the list.
 struct Turn {
     item: Value,
     index: usize,

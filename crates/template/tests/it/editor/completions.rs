@@ -1,4 +1,4 @@
-//! What is offered at a place, in each format. `¦` marks the place.
+//! Completion items at a position, in each format. `¦` marks the position.
 
 use quillet_template::CompileLimits;
 use quillet_template::editor::{self, CompletionItem, ExternalNames};
@@ -19,7 +19,7 @@ fn at(format: &str, marked: &str) -> Vec<CompletionItem> {
     editor::completions(&**format, &text, at, &names, &CompileLimits::default())
 }
 
-/// Texts; what is among the offers; what is not; what is written over.
+/// A text, expected labels, labels that must be absent, and the text to replace.
 type Row<'a> = (&'a str, &'a [&'a str], &'a [&'a str], &'a str);
 
 fn check(format: &str, table: &[Row<'_>]) {
@@ -45,7 +45,7 @@ fn check(format: &str, table: &[Row<'_>]) {
     }
 }
 
-/// Nothing at all is offered.
+/// No completion items are expected.
 const NONE: &[&str] = &[];
 
 #[test]

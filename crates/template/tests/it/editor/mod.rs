@@ -1,4 +1,4 @@
-//! What editors are told about templates.
+//! Syntax tokens and completion items.
 
 mod completions;
 mod published;
@@ -8,7 +8,7 @@ mod tables;
 use quillet_core::{SemanticToken, TokenKind};
 use quillet_template::{CompileLimits, TemplateFactory, editor};
 
-/// Every format, and what stands for one in each of its settings.
+/// The standard formats, and formats for the remaining settings.
 fn factory() -> TemplateFactory {
     use quillet_template::format::jinja::JinjaFormat;
     use quillet_template::format::semantic_kernel::{Encoding, SemanticKernelFormat};
@@ -23,7 +23,7 @@ fn tokens(format: &str, text: &str) -> Vec<SemanticToken> {
     editor::tokens(&**format, text, &CompileLimits::default())
 }
 
-/// That tokens are in order, apart, in the text, and no part of a character.
+/// Asserts that tokens are ordered, disjoint, inside the text and at character boundaries.
 fn assert_fit(text: &str, tokens: &[SemanticToken]) {
     let mut end = 0;
     for token in tokens {
@@ -40,7 +40,7 @@ fn assert_fit(text: &str, tokens: &[SemanticToken]) {
     }
 }
 
-/// Tokens as a text: `variable:name`.
+/// Formats tokens as text, such as `v:name` for a variable.
 fn shown(format: &str, text: &str) -> String {
     let tokens = tokens(format, text);
     assert_fit(text, &tokens);

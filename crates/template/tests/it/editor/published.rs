@@ -1,4 +1,5 @@
-//! The published templates of every format: what is compiled out of them is where the tokens say.
+//! Checks the published templates of every format: each compiled reference must have a token at its
+//! location.
 
 use std::path::Path;
 
@@ -8,7 +9,7 @@ use serde_json::Value;
 
 use super::{assert_fit, factory, tokens};
 
-/// Files, and the formats that their templates are in.
+/// Files with the formats of their templates.
 const FILES: &[(&str, &[&str])] = &[
     ("go-template.json", &["go"]),
     ("go-template-sprig.json", &["go"]),
@@ -38,7 +39,7 @@ const FILES: &[(&str, &[&str])] = &[
     ("hostile/templates_fstring.jsonl", &["f-string"]),
 ];
 
-/// Everything in a file that could be a template.
+/// Collects every text in a file that could be a template.
 fn texts(value: &Value, key: &str, found: &mut Vec<String>) {
     match value {
         Value::String(text) if matches!(key, "template" | "text" | "source" | "partials") => {
@@ -104,7 +105,7 @@ fn references_have_tokens_at_their_places() {
     assert!(wrong.is_empty(), "{} of them:\n{shown}", wrong.len());
 }
 
-/// How many references of a template were looked up.
+/// Checks a template and returns the number of checked references.
 fn one(format: &dyn TemplateFormat, text: &str, wrong: &mut Vec<String>) -> usize {
     let tokens = tokens(format.name(), text);
     assert_fit(text, &tokens);
@@ -115,9 +116,9 @@ fn one(format: &dyn TemplateFormat, text: &str, wrong: &mut Vec<String>) -> usiz
     let Ok(template) = format.compile(&[TemplateSource::new("t", text)], &options) else {
         return 0;
     };
-    // What stands before a fault keeps its tokens.
+    // Tokens before an error must not change.
     let broken = [text, " {{"].concat();
-    // To Semantic Kernel, a tag without an end is text.
+    // In Semantic Kernel, an unclosed tag is text.
     let is_open = format.name().starts_with("semantic-kernel") && !text.ends_with("}}");
     let still = super::tokens(format.name(), &broken);
     let before = still.get(..tokens.len()).unwrap_or(&still);
@@ -130,7 +131,7 @@ fn one(format: &dyn TemplateFormat, text: &str, wrong: &mut Vec<String>) -> usiz
     let references = template.references();
     for variable in &references.variables {
         let name = variable.path.first().map_or("", String::as_str);
-        // A name in quotes is a text: `{% include 'x' %}` hands on the variable `x`.
+        // A quoted name is a string token: `{% include 'x' %}` passes the variable `x`.
         let quoted = |token: &SemanticToken| {
             let written = &text[token.span.start..token.span.end];
             token.kind == TokenKind::String && written.trim_matches(['"', '\'']) == name
@@ -156,7 +157,7 @@ fn one(format: &dyn TemplateFormat, text: &str, wrong: &mut Vec<String>) -> usiz
     references.variables.len() + references.functions.len()
 }
 
-/// Whether a token of that kind stands in a span.
+/// Whether a span contains a token of this kind.
 fn has(tokens: &[SemanticToken], span: Span, kind: TokenKind) -> bool {
     within(tokens, span).any(|token| token.kind == kind)
 }

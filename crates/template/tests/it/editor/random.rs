@@ -1,5 +1,5 @@
-//! Whatever a text consists of, in any format: it has tokens that fit, and completions that fit, at
-//! every place.
+//! Checks that any text has valid tokens in every format, and valid completion items at every
+//! position.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -11,7 +11,7 @@ use quillet_template::{CompileLimits, TemplateFactory, editor};
 
 use super::{assert_fit, factory, published};
 
-/// What templates of all formats are made of.
+/// Fragments of templates in all formats.
 const PIECES: &[&str] = &[
     "{{",
     "}}",
@@ -113,7 +113,7 @@ const PIECES: &[&str] = &[
 
 static FACTORY: LazyLock<TemplateFactory> = LazyLock::new(factory);
 
-/// Published templates, of every format.
+/// Published templates of every format.
 static PUBLISHED: LazyLock<Vec<String>> = LazyLock::new(|| {
     let conformance = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance");
     let files = [
@@ -138,7 +138,7 @@ fn anything() -> impl Strategy<Value = String> {
     vec(select(PIECES), 0..40).prop_map(|pieces| pieces.concat())
 }
 
-/// A published template with a part of it taken out and others put in.
+/// Replaces a part of a published template by random fragments.
 fn mutated() -> impl Strategy<Value = String> {
     let place = || any::<Index>();
     (place(), place(), place(), vec(select(PIECES), 0..4)).prop_map(|(which, from, to, pieces)| {
@@ -196,7 +196,7 @@ proptest! {
     }
 }
 
-/// Formats with a lexer of their own.
+/// Formats with separate lexers.
 const LEXERS: &[&str] = &[
     "go",
     "jinja",
@@ -207,8 +207,8 @@ const LEXERS: &[&str] = &[
     "f-string",
 ];
 
-/// Each piece over and over: what looks through the rest of the text at each of them would not end
-/// for a long time. `benches/doubling.rs` measures it.
+/// Repeats each fragment. A lexer that scans the rest of the text at every repetition would take
+/// very long. `benches/doubling.rs` measures the time.
 #[test]
 fn long_texts_of_one_piece_come_to_an_end() {
     let limits = CompileLimits::default();

@@ -1,4 +1,4 @@
-//! Tokens of each format, as they are read.
+//! Expected tokens of each format.
 
 use super::shown;
 

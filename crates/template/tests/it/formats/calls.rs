@@ -1,4 +1,4 @@
-//! Late-bound calls: when they start, in which order, and which are not made.
+//! Late-bound calls: when and in which order they start, and which calls are never made.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ const DIGITS: &str = "0123456789";
 async fn independent_calls_are_in_flight_at_the_same_time() {
     for (format, row) in rows() {
         let noted = RecordedCalls {
-            // Nothing answers unless all ten wait together.
+            // The barrier opens only when all ten calls wait at the same time.
             gate: Some(Barrier::new(10)),
             ..RecordedCalls::default()
         };
@@ -28,8 +28,8 @@ async fn independent_calls_are_in_flight_at_the_same_time() {
     }
 }
 
-/// The clock of this test moves only when everything waits, so it counts how
-/// long calls took one after the other, and not how busy the machine is.
+/// The paused clock advances only while all tasks wait. It measures the length of sequential calls,
+/// regardless of the load of the machine.
 #[tokio::test(start_paused = true)]
 async fn ten_calls_of_50_ms_end_in_under_75_ms() {
     for (format, row) in rows() {

@@ -1,4 +1,5 @@
-//! What is known when a template is compiled, and what compiling needs: nothing.
+//! Compilation in every format: references, errors, limits. Compiling needs no functions or
+//! variables.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -60,7 +61,7 @@ fn variables_are_referenced_where_they_stand() {
     }
 }
 
-/// The span is a piece of one line that has the name in it, and not much more.
+/// Asserts that the span contains the name and at most ten more bytes.
 fn assert_names(format: &str, text: &str, span: Span, name: &str) {
     let found = text.get(span.start..span.end).unwrap_or_default();
     assert!(found.contains(name), "{format}: {name} is not in {found:?}");
@@ -72,7 +73,7 @@ fn functions_are_referenced_where_they_stand() {
     for (format, row) in rows() {
         let template = compile(&*format, row.ten);
         let references = template.references();
-        // Where a plain name is a variable or a call, it is listed as a variable.
+        // If a plain name can be a variable or a call, it is listed as a variable.
         let variables = references.variables.iter();
         let names = variables.map(|variable| (variable.path.join("."), variable.span));
         let functions = references.functions.iter();
@@ -142,7 +143,7 @@ fn nesting_is_bounded_before_anything_runs() {
             let compiled = format.compile(&[TemplateSource::new("main", &text)], &options);
             assert_eq!(compiled.is_ok(), fits, "{} at {depth}", row.format);
             let Err(error) = compiled else { continue };
-            // Go has words of its own.
+            // Go has its own message for this limit.
             let said = format!("{error} {:?}", error.diagnostics[0].help);
             let named = said.contains("nesting") || said.contains("max expression depth");
             assert!(named, "{}: {said}", row.format);
@@ -151,7 +152,7 @@ fn nesting_is_bounded_before_anything_runs() {
     }
 }
 
-/// Text as authors write it, and what the formats' own syntax is made of.
+/// Ordinary text mixed with syntax of the formats.
 fn texts() -> impl Strategy<Value = String> {
     let pieces = prop::sample::select(
         &[

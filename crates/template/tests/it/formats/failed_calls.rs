@@ -1,13 +1,13 @@
-//! A call that failed is a value in which nothing is, or the tool's default: looking
-//! into it never ends a render, in no format.
+//! The result of a failed call is an empty value or the tool's default. Access inside it never ends
+//! a render, in any format.
 
 use quillet_core::{BoxFuture, Map, Value, json};
 use quillet_template::{CallArguments, CallError, FunctionHost};
 
 use super::{compile, generous, rows, run};
 
-/// `f0` failed and has no default, `n` stands for a text, `l` for a list, `o` for an
-/// object; `g` tells what it gets.
+/// `bad` failed without a default. `dtext`, `dlist` and `dobj` failed and returned a text, a list
+/// and an object as fallback values. `g` returns its argument as JSON.
 struct Failed;
 
 impl FunctionHost for Failed {

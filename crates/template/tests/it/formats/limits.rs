@@ -1,4 +1,4 @@
-//! Each bound of a render ends it with an error that names it.
+//! Checks that an exceeded limit ends a render with an error that names the limit.
 
 use std::time::Duration;
 
@@ -7,7 +7,8 @@ use quillet_template::{ErrorKind, LimitKind, RenderLimits, TemplateFormat};
 use super::tools::RecordedCalls;
 use super::{compile_all, generous, rows, run, variables};
 
-/// Renders under a bound that it passes, and without one where it must succeed.
+/// Renders with a limit that the template exceeds. Without the limit the render must succeed,
+/// unless the recursion has no end.
 async fn reaches(
     format: &dyn TemplateFormat,
     sources: &[(&str, &str)],
@@ -21,7 +22,7 @@ async fn reaches(
     let error = run(&*template, variables(), &RecordedCalls::default(), &limits).await;
     let error = error.expect_err(name);
     assert_eq!(error.kind, ErrorKind::Limit(limit), "{name}: {error}");
-    // Go has words of its own for templates that call templates.
+    // Go has its own message for the depth of templates.
     let words = [limit.name(), "maximum template depth"];
     let named = words.iter().any(|word| error.reason.contains(word));
     assert!(named, "{name}: {error}");

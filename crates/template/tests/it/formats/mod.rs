@@ -1,6 +1,6 @@
-//! The same properties over every format: what each must do is written once,
-//! and a row says how a format writes it. A registered format without a row
-//! fails, and so does a third party's that is added here.
+//! Properties that every format must have. Each property is written once, and a row defines its
+//! templates in one format. A registered format without a row fails the tests, including a
+//! third-party format added here.
 
 mod calls;
 mod compile;
@@ -24,56 +24,56 @@ use quillet_template::{
 
 use crate::custom_format::Brackets;
 
-/// How one format writes things. Variables are those of [`variables`], functions
-/// those of [`tools::NAMES`]. What is `None` or empty, the language does not have.
+/// Templates of one format. They use the variables of [`variables`] and the functions of
+/// [`tools::NAMES`]. A field is `None` or empty if the language lacks the feature.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     pub(crate) format: &'static str,
-    /// Prints `Hi X, K!`: text, the variable `x`, and `k` in the object `m`;
-    /// `Hi X!` where the language has no paths.
+    /// Prints `Hi X, K!` from text, the variable `x`, and `k` in the object `m`. Prints `Hi X!` in
+    /// languages without paths.
     pub(crate) hello: &'static str,
-    /// Whether it has paths.
+    /// Whether the language has paths.
     pub(crate) paths: bool,
     /// Prints the variable `x` and nothing else.
     pub(crate) print: &'static str,
-    /// Prints `echo` of each digit: ten calls that do not need each other.
+    /// Prints `echo` of each digit, in ten independent calls.
     pub(crate) ten: &'static str,
     /// Functions that [`Row::ten`] names.
     pub(crate) ten_names: &'static [&'static str],
-    /// Three calls of `plus`, each of which needs the one before, from `x` on.
+    /// Makes three calls of `plus`, each with the result of the previous one, starting with `x`.
     pub(crate) chain: Option<&'static str>,
     /// Prints the elements of `l`.
     pub(crate) turns: Option<&'static str>,
-    /// Sources, the first of which prints `a text of X` with the other's help.
+    /// Two sources; the first prints `a text of X` using the second.
     pub(crate) partial: Option<[(&'static str, &'static str); 2]>,
-    /// In the third line, calls `crash`, then something else.
+    /// Calls `crash` and then another function in the third line.
     pub(crate) fails: &'static str,
-    /// The column in which that call is reported.
+    /// The column where the failure of that call is reported.
     pub(crate) fails_at: usize,
-    /// In the second line, a mistake, and the column in which it is reported.
+    /// A template with a syntax error in the second line, and the column where it is reported.
     pub(crate) mistake: Option<(&'static str, usize)>,
     /// Calls a function that does not exist: `ehco`.
     pub(crate) unknown: Option<&'static str>,
     /// Prints the variable `nothing`, which does not exist.
     pub(crate) missing: &'static str,
-    /// Ways to decide with the result of a call, and what each prints; `wrong`
-    /// stands where a sequential render never gets.
+    /// Templates that test the result of a call, with their output. `wrong` is in branches that a
+    /// sequential render never reaches.
     pub(crate) decisions: &'static [(&'static str, &'static str)],
-    /// Nested that deep.
+    /// Returns a template with this nesting depth.
     pub(crate) deep: Option<fn(usize) -> String>,
-    /// Builds 20,000 bytes that are not all of the output.
+    /// Builds 20,000 bytes, of which only a part is printed.
     pub(crate) builds: Option<&'static str>,
-    /// Sources, the first of which calls the second, which calls itself.
+    /// Two sources; the first calls the second, which calls itself.
     pub(crate) recursion: Option<[(&'static str, &'static str); 2]>,
-    /// How a value is printed, where not as it is.
+    /// Returns the printed form of a value.
     pub(crate) shown: fn(&str) -> String,
-    /// Whether tags of messages in its text are structure when asked for.
+    /// Whether message tags in the template can be structure.
     pub(crate) elements: bool,
-    /// Whether any text can be written so that the format prints it.
+    /// Whether the format can escape any text.
     pub(crate) escapes: bool,
 }
 
-/// What most rows have in common.
+/// Default values of most rows.
 const ROW: Row = Row {
     format: "",
     hello: "",
@@ -102,7 +102,7 @@ fn factory() -> TemplateFactory {
     TemplateFactory::standard().with(Brackets)
 }
 
-/// Every format with its row, in the order of the factory.
+/// Returns every format with its row, in the order of the factory.
 fn rows() -> Vec<(Arc<dyn TemplateFormat>, Row)> {
     let row = |format: &Arc<dyn TemplateFormat>| {
         let row = rows::all().find(|row| row.format == format.name());
@@ -119,7 +119,7 @@ fn every_format_has_a_row_and_every_row_a_format() {
     assert_eq!(formats, named);
 }
 
-/// A third party's format is small.
+/// A third-party format must be short to write.
 #[test]
 fn the_example_takes_under_100_lines() {
     let text = include_str!("../../../../../examples/custom_format.rs");
@@ -150,12 +150,12 @@ static VARIABLES: LazyLock<Map> = LazyLock::new(|| {
     value.as_map().cloned().expect("it is an object")
 });
 
-/// The variables that templates see.
+/// Returns the variables of the templates.
 fn variables() -> &'static Map {
     &VARIABLES
 }
 
-/// The variables, with another `x`.
+/// Returns the variables with another value of `x`.
 fn with_x(x: &str) -> Map {
     let mut table = variables().to_table();
     table.insert("x".into(), x.into());
@@ -187,7 +187,7 @@ fn compile(format: &dyn TemplateFormat, text: &str) -> Arc<dyn CompiledTemplate>
     compile_all(format, &[("main", text)])
 }
 
-/// The first source is rendered, the others are there to be called.
+/// Compiles sources: the first is the entry, the others are libraries.
 fn compile_all(format: &dyn TemplateFormat, texts: &[(&str, &str)]) -> Arc<dyn CompiledTemplate> {
     let sources: Vec<TemplateSource<'_>> = texts
         .iter()

@@ -1,4 +1,4 @@
-//! Where the pieces of a text come from, in every format.
+//! Origins of the segments of a text, in every format.
 
 use quillet_core::Map;
 use quillet_template::{
@@ -59,7 +59,7 @@ async fn pieces_are_the_template_s_text_and_the_values_by_name() {
     }
 }
 
-/// Every template of a row that renders.
+/// Returns every template of a row that renders.
 fn templates(row: &super::Row) -> Vec<Vec<(&'static str, &'static str)>> {
     let single = [row.hello, row.print, row.ten].map(|text| vec![("main", text)]);
     let some = [row.chain, row.turns].into_iter().flatten();
@@ -95,7 +95,7 @@ async fn pieces_together_are_the_text_that_a_render_gives() {
                 segments.iter().all(|part| !part.text.is_empty()),
                 "{segments:?}"
             );
-            // Only letters that stand in the sources are the template's own.
+            // Literal segments must consist of text from the sources.
             let own: String = sources.iter().map(|(_, text)| *text).collect();
             for literal in of_kind(&segments, SegmentKind::Literal) {
                 assert!(own.contains(literal), "{name}: {literal:?} of {sources:?}");

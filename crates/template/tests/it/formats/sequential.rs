@@ -1,9 +1,9 @@
-//! Whatever the tools' times, a render gives the text and makes the calls of one that makes its
-//! calls one after the other.
+//! Checks that a render gives the same text and makes the same calls as a sequential render,
+//! however long the tools take.
 //!
-//! Programs of a small language are made up, written in each format, and rendered with tools
-//! whose times are made up as well. What has to come out, an interpreter of ten lines says, which
-//! knows of no tool that takes time.
+//! The tests generate random programs of a small language, write them in each format, and render
+//! them with tools that take random times. A short interpreter without concurrency computes the
+//! expected output.
 
 use std::fmt::Write as _;
 use std::sync::Mutex;
@@ -14,23 +14,24 @@ use quillet_template::{CallArguments, CallError, FunctionHost, RenderLimits};
 
 use super::{compile, generous, rows, run};
 
-/// Programs for each format; `SEQUENTIAL_COUNT` says how many in place of these.
+/// Number of programs per format, unless `SEQUENTIAL_COUNT` is set.
 const COUNT: u64 = 300;
 
-/// The numbers that a program has: they end the chains of calls, and repeat often.
+/// Programs use the numbers below this one. The range is small, so call chains end and calls repeat
+/// often.
 const NUMBERS: i64 = 4;
 
 #[derive(Clone, Debug)]
 enum Number {
     Plain(i64),
-    /// The variable of the loop so many levels up.
+    /// The variable of an enclosing loop, by number of levels outward.
     Turn(usize),
     /// A variable that may be set.
     Set(usize),
     Of(Box<Object>),
 }
 
-/// What `f` answers, or `k`, whose equal calls are one.
+/// The result of `f`, or of the idempotent `k`.
 #[derive(Clone, Debug)]
 struct Object {
     shared: bool,
@@ -43,7 +44,7 @@ enum Text {
     /// The object itself, which prints as its field `result`.
     Whole(Object),
     Result(Object),
-    /// What `g` answers.
+    /// The result of `g`.
     Bracketed(Box<Text>),
 }
 
@@ -63,11 +64,11 @@ enum Statement {
     /// Leaves the loop.
     BreakIf(Condition),
     Set(usize, Number),
-    /// A template of its own, which reads and brackets the result of a call.
+    /// A separate template that reads the result of a call and prints it in brackets.
     Apart(Number),
 }
 
-/// Random numbers: the same for the same seed.
+/// A deterministic generator of random numbers.
 struct Dice(u64);
 
 impl Dice {
@@ -79,11 +80,11 @@ impl Dice {
     }
 }
 
-/// What a format has besides conditions and loops.
+/// Features of a format besides conditions and loops.
 #[derive(Clone, Copy)]
 struct Has {
     sets: bool,
-    /// Whether a variable that is set in a loop has its value behind it.
+    /// Whether a variable set in a loop keeps its value after the loop.
     sets_in_loops: bool,
     logic: bool,
 }
@@ -175,7 +176,7 @@ impl Author {
     }
 }
 
-/// The one after the other: what is printed, and the calls.
+/// The sequential interpreter, with its output and calls.
 #[derive(Default)]
 struct Sequential {
     out: String,
@@ -194,7 +195,7 @@ impl Sequential {
         }
     }
 
-    /// Its number, from which all of it follows.
+    /// Calls the function of an object and returns the number in its result.
     fn object(&mut self, object: &Object) -> i64 {
         let number = self.number(&object.argument);
         let call = format!("{} {number}", if object.shared { "k" } else { "f" });
@@ -224,7 +225,7 @@ impl Sequential {
         }
     }
 
-    /// Whether the loop goes on.
+    /// Runs a body. Returns whether the loop continues.
     fn body(&mut self, body: &[Statement]) -> bool {
         body.iter().all(|it| self.statement(it))
     }
@@ -271,7 +272,7 @@ impl Sequential {
     }
 }
 
-/// What `f` makes of a number.
+/// Returns the number that `f` computes from its argument.
 fn number_of(number: i64) -> i64 {
     (number * 3 + 1) % NUMBERS
 }
@@ -286,7 +287,7 @@ fn items(number: i64) -> Vec<i64> {
 struct Writer<'f> {
     format: &'f str,
     loops: usize,
-    /// Names that were given to results of calls.
+    /// Number of names assigned to call results.
     names: usize,
     out: String,
 }
@@ -315,7 +316,8 @@ impl Writer<'_> {
     fn call(&mut self, name: &str, argument: &str) -> String {
         match self.format {
             "jinja" => format!("{name}({argument})"),
-            // A call is a filter, and stands in no condition: its result gets a name before.
+            // In Liquid a call is a filter and cannot be part of a condition, so its result is
+            // assigned first.
             "liquid" => {
                 self.names += 1;
                 let result = format!("r{}", self.names);
@@ -362,7 +364,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Liquid's tags are Jinja's, but for those of which it says so itself.
+    /// Writes a tag. Liquid uses the Jinja text, because most of its tags are the same.
     fn put(&mut self, go: &str, jinja: &str, handlebars: &str) {
         self.out.push_str(match self.format {
             "go" => go,
@@ -382,7 +384,7 @@ impl Writer<'_> {
             Statement::Literal => self.out.push('-'),
             Statement::Print(text) => {
                 let text = self.text(text);
-                // What stands alone in Handlebars has no parentheses.
+                // A printed call in Handlebars has no parentheses.
                 let bare = text
                     .strip_prefix('(')
                     .and_then(|text| text.strip_suffix(')'));
@@ -482,7 +484,7 @@ fn written(format: &str, body: &[Statement]) -> String {
     writer.out
 }
 
-/// The tools, each call of which takes as long as the dice say.
+/// Tools whose calls take random times.
 struct Tools {
     dice: Mutex<Dice>,
     calls: Mutex<Vec<String>>,
@@ -541,7 +543,7 @@ async fn text_and_calls_are_those_of_a_sequential_render() {
     let limits = RenderLimits {
         concurrency: 256,
         passes: 1_000,
-        // The clock goes on from one render to the next, and the limit does not know.
+        // The paused clock continues from one render to the next, so the limit must be very long.
         time: Duration::from_secs(1 << 30),
         ..generous()
     };

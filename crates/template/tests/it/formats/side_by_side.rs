@@ -1,7 +1,6 @@
-//! Calls that do not need each other's results run at the same time, whatever a
-//! template does with the results, and no call is made that a sequential render
-//! would not make. The clock of these tests moves only when everything waits, so a
-//! render takes exactly its longest chain of calls.
+//! Checks that independent calls run concurrently, however a template uses the results, and that a
+//! render makes only the calls of a sequential render. The paused clock advances only while all
+//! tasks wait, so a render takes exactly as long as its longest chain of calls.
 
 use std::sync::{LazyLock, Mutex};
 use std::time::Duration;
@@ -21,8 +20,8 @@ static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
     numbered.chain(["g".into(), "h".into()]).collect()
 });
 
-/// `e0`, `e1`… answer with their name, `f0`, `f1`… with an object, `g` with its
-/// argument in brackets, `h` with an object about its argument.
+/// `e0`, `e1`… return their name, and `f0`, `f1`… return an object. `g` returns its argument in
+/// brackets, and `h` returns an object with its argument.
 #[derive(Default)]
 struct Slow {
     idempotent: bool,
@@ -80,13 +79,13 @@ impl FunctionHost for Slow {
     }
 }
 
-/// One way to use a result.
+/// One way to use the result of a call.
 struct Use {
     name: &'static str,
-    /// With `§` for the number of the call.
+    /// The template, in which `§` is the number of the call.
     template: &'static str,
     text: &'static str,
-    /// Calls that need each other, and calls in all.
+    /// Length of the longest call chain.
     chain: u32,
     calls: usize,
 }
@@ -315,12 +314,12 @@ const BRACKETS: &[Use] = &[
 ];
 
 impl Use {
-    /// The calls do not need each other.
+    /// Marks the calls as independent.
     const fn side(self) -> Use {
         Use { chain: 1, ..self }
     }
 
-    /// Written so many times, each with calls of its own.
+    /// Repeats the template with different calls. Returns the template and the expected output.
     fn write(&self, format: &str, times: usize) -> (String, String) {
         let number = |text: &str| -> String {
             let one = |index: usize| text.replace('§', &index.to_string());
@@ -360,7 +359,7 @@ fn variables() -> Map {
     value.as_map().cloned().expect("it is an object")
 }
 
-/// Renders under the paused clock: the text, the time in calls, and the calls.
+/// Renders with the paused clock. Returns the text, the time and the number of calls.
 async fn timed(
     template: &dyn quillet_template::CompiledTemplate,
     idempotent: bool,
@@ -372,7 +371,7 @@ async fn timed(
     let begun = Instant::now();
     let limits = RenderLimits {
         concurrency: 256,
-        // The clock goes on from one render to the next, and the limit does not know.
+        // The paused clock continues from one render to the next, so the limit must be very long.
         time: Duration::from_secs(3600),
         ..generous()
     };
@@ -402,7 +401,7 @@ async fn a_render_takes_its_longest_chain_of_calls_whatever_is_done_with_the_res
     }
 }
 
-/// Loops over what is known, whose turns call and look into the results.
+/// Loops over known lists whose iterations make calls and read the results.
 const TURNS: &[(&str, &str, u32, usize)] = &[
     ("go", "{{range .xs}}{{(h .).result}}{{end}}", 1, 10),
     ("go", "{{range .xs}}{{g (h .).result}}{{end}}", 2, 20),
@@ -430,7 +429,7 @@ const TURNS: &[(&str, &str, u32, usize)] = &[
         1,
         10,
     ),
-    // Whether there is another turn hangs on the result of the one before.
+    // Whether the loop continues depends on the result of the previous iteration.
     (
         "go",
         "{{range .xs}}{{if (h .).no}}{{break}}{{end}}{{end}}",
@@ -561,7 +560,7 @@ async fn turns_of_a_loop_call_at_the_same_time() {
     }
 }
 
-/// A tool that is slow and only printed holds up nobody.
+/// A slow call whose result is only printed must not delay other calls.
 #[tokio::test(start_paused = true)]
 async fn a_chain_does_not_wait_for_calls_that_it_does_not_need() {
     struct Uneven(Slow);
@@ -616,7 +615,7 @@ async fn the_limit_on_passes_counts_a_chain_and_names_it() {
     );
 }
 
-/// What an author writes to end a render guards the calls behind it.
+/// A call after a guard that can end the render must not start before the guard has passed.
 #[tokio::test(start_paused = true)]
 async fn no_call_is_made_behind_a_guard_that_may_end_the_render() {
     let guarded = [
@@ -647,8 +646,8 @@ async fn no_call_is_made_behind_a_guard_that_may_end_the_render() {
     }
 }
 
-/// Values that are changed in place, random numbers and what counts its calls are
-/// the same as in a sequential render.
+/// Values changed in place, random numbers and functions that count their calls must behave as in a
+/// sequential render.
 #[tokio::test(start_paused = true)]
 async fn what_keeps_a_state_is_not_passed_over() {
     let templates = [

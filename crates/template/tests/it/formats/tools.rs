@@ -1,4 +1,4 @@
-//! Functions that templates call in these tests.
+//! Functions for the templates of these tests.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -8,7 +8,7 @@ use quillet_core::{BoxFuture, Value, json};
 use quillet_template::{CallArguments, CallError, FunctionHost};
 use tokio::sync::{Barrier, Notify};
 
-/// `d0` to `d9` answer with their digit, for formats whose calls have no arguments.
+/// `d0` to `d9` return their digit, for formats whose calls have no arguments.
 pub(crate) const DIGITS: &[&str] = &["d0", "d1", "d2", "d3", "d4", "d5", "d6", "d7", "d8", "d9"];
 
 pub(crate) const NAMES: &[&str] = &[
@@ -18,16 +18,16 @@ pub(crate) const NAMES: &[&str] = &[
 
 type Answer<'a> = BoxFuture<'a, Result<Value, CallError>>;
 
-/// Functions that note what was called.
+/// Functions that record their calls.
 #[derive(Default)]
 pub(crate) struct RecordedCalls {
     pub(crate) calls: Mutex<Vec<String>>,
     pub(crate) idempotent: bool,
-    /// Where calls meet before any of them answers.
+    /// A barrier that calls must reach before any of them returns.
     pub(crate) gate: Option<Barrier>,
-    /// How long each call takes.
+    /// Duration of each call.
     pub(crate) time: Duration,
-    /// What every call answers, in place of its own answer.
+    /// Result of every call, if it replaces the usual one.
     pub(crate) answer: Option<&'static str>,
 }
 
@@ -89,7 +89,7 @@ fn answer(name: &str, arguments: &CallArguments) -> Result<Value, CallError> {
     })
 }
 
-/// Functions that never answer, and count who waits for them.
+/// Functions that never return and count the waiting calls.
 #[derive(Default)]
 pub(crate) struct Hanging {
     waiting: Arc<AtomicUsize>,

@@ -3,12 +3,12 @@
 use quillet_core::{BoxFuture, Map, Value, json};
 use quillet_template::{CallArguments, CallError, FunctionHost};
 
-/// Functions by name, as a file declares them, over the variables of one vector.
+/// Functions that a file declares, with the variables of one vector.
 #[derive(Clone, Debug)]
 pub(super) struct Declared {
     functions: Map,
     variables: Map,
-    /// What a null prints as.
+    /// Printed form of null.
     null: &'static str,
 }
 
@@ -39,7 +39,7 @@ impl Declared {
         parameters.iter().map(one).collect()
     }
 
-    /// What a parameter is: the argument, a variable of its name, its default.
+    /// Binds each parameter to an argument, to the variable with its name, or to its default.
     fn bind(
         &self,
         name: &str,

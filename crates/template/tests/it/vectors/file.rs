@@ -1,5 +1,5 @@
-//! The files of vectors that every format but Go shares: datasets, shared
-//! functions, and vectors that name them.
+//! File layout of the vectors of every format but Go: datasets, shared functions, and vectors that
+//! refer to them.
 
 use quillet_core::{Map, Value, json};
 use quillet_template::{
@@ -9,7 +9,7 @@ use quillet_template::{
 
 use super::report::Outcome;
 
-/// A file, and the vector of it that is run.
+/// A vector with its file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Vector<'a> {
     file: &'a Value,
@@ -36,7 +36,7 @@ pub(super) fn run(
 }
 
 impl Vector<'_> {
-    /// A field that is text; empty if it is not there.
+    /// Returns a text field, or an empty text if it is missing.
     pub(super) fn text(&self, key: &str) -> &str {
         self.get(&[key]).and_then(Value::as_str).unwrap_or_default()
     }
@@ -45,7 +45,7 @@ impl Vector<'_> {
         self.vector.get_path(path)
     }
 
-    /// The variables: the vector's own, or the dataset that it names.
+    /// Returns the variables: the vector's own, or those of its dataset.
     pub(super) fn data(&self) -> Value {
         let named = || self.file.get_path(&["datasets", self.text("dataset")]);
         self.get(&["data"])
@@ -54,7 +54,7 @@ impl Vector<'_> {
             .unwrap_or_default()
     }
 
-    /// What stands under a key, which may refer to a shared one.
+    /// Returns the object under a key, which may refer to a shared one.
     pub(super) fn shared(&self, key: &str) -> Map {
         let own = self.get(&[key]).and_then(Value::as_map).cloned();
         let own = own.unwrap_or_default();
@@ -90,7 +90,7 @@ impl Vector<'_> {
     }
 }
 
-/// Compiles and renders sources; the first is rendered. The error is its message.
+/// Compiles sources and renders the first one. The error is the message.
 pub(super) fn rendered(
     format: &dyn TemplateFormat,
     sources: &[TemplateSource<'_>],
@@ -103,7 +103,7 @@ pub(super) fn rendered(
     evaluated(&*template, sources[0].name, variables, functions)
 }
 
-/// Renders one source of a template. The error is its message.
+/// Renders one source of a template. The error is the message.
 pub(super) fn evaluated(
     template: &dyn CompiledTemplate,
     entry: &str,

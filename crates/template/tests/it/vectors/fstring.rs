@@ -1,4 +1,4 @@
-//! Vectors of Python's format strings, and LangChain's verdict on each.
+//! Vectors of Python's format strings, each also checked against LangChain's result.
 
 use quillet_core::Value;
 use quillet_template::format::fstring::FStringFormat;
@@ -22,7 +22,7 @@ fn evaluate(vector: &Vector<'_>) -> Result<String, String> {
     Ok(file::rendered(&format, &sources, &variables, &NoFunctions)?.text(0))
 }
 
-/// What LangChain says of a template, and what the strict preset says.
+/// Checks that the strict preset accepts a template exactly if LangChain does.
 fn verdict(vector: &Vector<'_>) -> Result<String, String> {
     let wanted = vector.get(&["langchain", "valid"]) == Some(&Value::Bool(true));
     let sources = [TemplateSource::new("t", vector.text("template"))];
@@ -34,7 +34,7 @@ fn verdict(vector: &Vector<'_>) -> Result<String, String> {
     }
 }
 
-/// The same vector once more, as a verdict.
+/// Converts the outcome of [`verdict`] to a second outcome of the same vector.
 fn as_verdict(outcome: Outcome) -> Outcome {
     let agrees = !outcome.actual.starts_with("error");
     Outcome {

@@ -1,4 +1,4 @@
-//! The functions that the Go vectors call, as their file describes them.
+//! Functions for the Go vectors, as described in their file.
 
 use std::rc::Rc;
 
@@ -9,7 +9,7 @@ use quillet_template::format::go::{
 
 type Result = std::result::Result<GoValue, FunctionError>;
 
-/// All of them.
+/// All functions.
 pub(super) const FUNCTIONS: &[GoFunction] = &[
     GoFunction::new("zero", &[], |_, _| Ok("zero".into())),
     GoFunction::new("one", &[GoType::String], |_, a| wrapped("one", a)),
@@ -40,7 +40,7 @@ pub(super) const FUNCTIONS: &[GoFunction] = &[
     GoFunction::variadic("tool_lookup_ref", &[GoType::Any], lookup),
 ];
 
-/// The function value that `mkfn` gives.
+/// The function value that `mkfn` returns.
 const MADE: GoFunction = GoFunction {
     go_type: GoType::Named("func(string) string"),
     ..GoFunction::new("fn", &[GoType::String], |_, a| wrapped("fn", a))
@@ -132,7 +132,7 @@ fn to_int(_: &mut FunctionContext<'_, '_>, arguments: &[GoValue]) -> Result {
     }
 }
 
-/// What is out of range becomes what the processors of the reference make of it.
+/// Converts a float like Go on amd64: a value out of range becomes the smallest integer.
 fn truncated(value: f64) -> i64 {
     if value.abs() < 9_223_372_036_854_775_808.0 {
         value as i64
@@ -149,7 +149,7 @@ fn to_float(_: &mut FunctionContext<'_, '_>, arguments: &[GoValue]) -> Result {
     }
 }
 
-/// Tags in the order in which `trace` met them.
+/// Tags in the order of the calls of `trace`.
 #[derive(Default)]
 struct Tags(Vec<String>);
 

@@ -54,7 +54,7 @@ struct Expect {
     reason: Option<String>,
 }
 
-/// What a vector gives: its output, or where and why it failed.
+/// Result of a vector: its output, or the stage and reason of the failure.
 #[derive(PartialEq, Eq)]
 enum Given {
     Output(Vec<u8>),
@@ -65,8 +65,8 @@ enum Given {
     },
 }
 
-/// A source that hands data which is no object to the template under test, and
-/// the variable that it takes the data from.
+/// Name of a source that calls the template under test with data that is not an object, and the
+/// variable with that data.
 const ROOT: (&str, &str) = ("(root)", "data");
 
 pub(super) fn run(text: &str) -> Result<Vec<Outcome>, String> {
@@ -168,7 +168,7 @@ fn evaluate(format: &GoFormat, vector: &Vector, data: Value) -> Given {
     };
     let options = CompileOptions {
         missing: missing(&vector.options),
-        // One vector nests blocks more deeply than is allowed by default.
+        // One vector nests blocks more deeply than the default limit allows.
         limits: CompileLimits {
             nesting: 1000,
             ..CompileLimits::default()
@@ -185,7 +185,7 @@ fn evaluate(format: &GoFormat, vector: &Vector, data: Value) -> Given {
     }
 }
 
-/// As Go takes them: of two options that set the same, the last one counts.
+/// Converts Go's options. As in Go, the last option of a kind wins.
 fn missing(options: &[String]) -> Missing {
     let mut missing = Missing::Default;
     for option in options {
@@ -199,7 +199,7 @@ fn missing(options: &[String]) -> Missing {
     missing
 }
 
-/// What follows `template: NAME:LINE: `.
+/// Returns the message after `template: NAME:LINE: `.
 fn parse_reason(message: &str) -> String {
     message
         .splitn(4, ':')
@@ -212,7 +212,7 @@ fn parse_reason(message: &str) -> String {
 fn execute(template: &Arc<dyn CompiledTemplate>, entry: &str, variables: &Map) -> Given {
     let limits = RenderLimits {
         time: std::time::Duration::from_secs(60),
-        // Go's own bound on templates that call templates.
+        // Go's own limit on the depth of templates.
         nesting: 100_000,
         ..RenderLimits::default()
     };

@@ -31,7 +31,7 @@ fn evaluate(vector: &Vector<'_>) -> Result<String, String> {
     Ok(file::rendered(&format, &sources, &variables, &NoFunctions)?.text(0))
 }
 
-/// A helper of the kinds that the files' README lists.
+/// Creates a helper of one of the kinds listed in the README of the files.
 fn declared_helper(
     declared: &Value,
     call: &mut HelperCall<'_>,

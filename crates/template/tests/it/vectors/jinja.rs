@@ -1,4 +1,4 @@
-//! Vectors of Jinja, as Hugging Face chat templates use it and plain.
+//! Vectors of Jinja, with the settings of Hugging Face and without settings.
 
 use quillet_template::TemplateSource;
 use quillet_template::format::jinja::JinjaFormat;

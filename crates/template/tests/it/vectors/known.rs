@@ -1,10 +1,10 @@
-//! Differences that are known and explained: `known/<file>.txt` beside the
-//! vectors, with lines of an id and a reason.
+//! Known and explained differences. Each line of `known/<file>.txt`, next to the vectors, has an id
+//! and a reason.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The reasons by id; empty if there is no such file.
+/// Returns the reasons by id, or an empty map if there is no such file.
 pub(super) fn differences(vectors: &Path) -> Result<BTreeMap<String, String>, String> {
     let name = vectors.file_stem().unwrap_or_default();
     let path = vectors

@@ -1,5 +1,4 @@
-//! Runs the files of conformance vectors. The example `vectors` and the test
-//! suite share this code.
+//! Runs the files of conformance vectors. The example `vectors` and the test suite share this code.
 
 mod declared;
 mod file;
@@ -22,10 +21,10 @@ use std::path::Path;
 
 use report::Report;
 
-/// Runs one file; what it holds is seen from its content.
+/// Runs one file. The content of the file decides its format.
 ///
 /// # Errors
-/// The file cannot be read, or is no file of vectors of a format that exists.
+/// Returns an error if the file cannot be read or does not contain vectors of a known format.
 pub(crate) fn run(path: &Path) -> Result<Report, String> {
     let place = path.display();
     let text = std::fs::read_to_string(path).map_err(|error| format!("{place}: {error}"))?;
@@ -47,7 +46,7 @@ pub(crate) fn run(path: &Path) -> Result<Report, String> {
     Ok(Report::new(outcomes, known::differences(path)?))
 }
 
-/// The format that a file is about, in the file's own word.
+/// Returns the name that a file uses for its format.
 fn format_of(text: &str) -> Option<String> {
     let file: serde_json::Value = serde_json::from_str(text).ok()?;
     let what = file["meta"]["what"].as_str().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Vectors of Mustache: what mustache.js gives, and the specification's own.
+//! Vectors of Mustache: those of mustache.js and of the specification.
 
 use quillet_core::{Map, Value, json};
 use quillet_template::format::mustache::MustacheFormat;
@@ -22,14 +22,14 @@ fn rendered(template: &str, partials: &Map, variables: &Map) -> Result<String, S
         let text = text.as_str()?;
         Some(TemplateSource::library(name, text))
     });
-    // No partial can have that name.
+    // A name that is invalid for a partial.
     let main = TemplateSource::new("{main}", template);
     let sources: Vec<TemplateSource<'_>> = std::iter::once(main).chain(partials).collect();
     let format = MustacheFormat::new().escape_html(true);
     Ok(file::rendered(&format, &sources, variables, &NoFunctions)?.text(0))
 }
 
-/// The specification, of which the modules with a tilde are optional.
+/// Runs the specification, without its optional modules, whose names begin with a tilde.
 pub(super) fn run_specification(text: &str) -> Result<Vec<Outcome>, String> {
     let file = json::parse(text).map_err(|error| error.to_string())?;
     let suites = file.get_path(&["suites"]).and_then(Value::as_map);
@@ -52,12 +52,12 @@ fn specified(suite: &str, test: &Value) -> Outcome {
             .unwrap_or_default()
     };
     let map = |key: &str| test.get_path(&[key]).and_then(Value::as_map).cloned();
-    // Where the data is no object, it is what `.` gives.
+    // Data that is not an object must be the value of `.`.
     let root = test.get_path(&["data"]).cloned().unwrap_or_default();
     let (template, data) = match &root {
         Value::Map(map) => (text("template").to_owned(), map.clone()),
         other => {
-            // In a list of its own, so that a list is not gone through.
+            // Wrapped in a list, so that a section does not iterate over data that is a list.
             let root = Value::from(vec![other.clone()]);
             let template = format!("{{{{#root}}}}{}{{{{/root}}}}", text("template"));
             (template, [("root", root)].into_iter().collect())

@@ -1,7 +1,7 @@
-//! Which vectors call nothing but functions that prompts use. Sprig has twice
-//! as many.
+//! Selects the vectors that only call functions useful in prompts. Sprig has twice as many
+//! functions.
 
-/// Functions of Sprig that prompts use.
+/// Sprig functions that are useful in prompts.
 const RANKED: &str = "default empty coalesce ternary fail trim trimAll trimPrefix trimSuffix upper \
     lower title trunc abbrev replace contains hasPrefix hasSuffix quote squote indent nindent wrap \
     repeat substr cat plural join splitList split toJson toPrettyJson toRawJson fromJson list dict \
@@ -11,11 +11,11 @@ const RANKED: &str = "default empty coalesce ternary fail trim trimAll trimPrefi
     regexSplit now date dateInZone ago duration b64enc b64dec sha256sum typeOf kindOf kindIs \
     deepEqual semverCompare urlParse urlquery uuidv4 snakecase camelcase kebabcase";
 
-/// Words of the language itself.
+/// Keywords and builtins of Go's templates.
 const BUILT_IN: &str = "if else end range with true false nil and or not eq ne lt le gt ge len \
     index print printf println html js";
 
-/// Whether a template uses no other functions than those.
+/// Whether a template uses only these functions.
 pub(super) fn is_ranked(template: &str) -> bool {
     let known = |word: &str| {
         RANKED
@@ -26,7 +26,7 @@ pub(super) fn is_ranked(template: &str) -> bool {
     words(template).iter().all(|word| known(word))
 }
 
-/// Words in actions that are no fields, variables, texts or numbers.
+/// Returns the words in actions, except fields, variables, texts and numbers.
 fn words(template: &str) -> Vec<String> {
     let mut words = Vec::new();
     for action in template.split("{{").skip(1) {

@@ -1,31 +1,31 @@
-//! What came out of a file of vectors, counted.
+//! Results of the vectors of a file.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What came out of one vector.
+/// Result of one vector.
 #[derive(Debug)]
 pub(crate) struct Outcome {
-    /// Its id in the file.
+    /// Id of the vector in the file.
     pub(crate) id: String,
-    /// Its tier, or its group where the file has no tiers.
+    /// Tier of the vector, or its group if the file has no tiers.
     pub(crate) tier: String,
-    /// The template, or all of them, for the reader.
+    /// Displayed form of the template, or of all templates.
     pub(crate) template: String,
-    /// Whether it calls nothing but functions of Sprig that prompts use.
+    /// Whether it calls only Sprig functions that are useful in prompts.
     pub(crate) ranked: bool,
-    /// What the reference gives.
+    /// Result of the reference implementation.
     pub(crate) expected: String,
-    /// What came.
+    /// Result of this engine.
     pub(crate) actual: String,
-    /// Whether the output is the same, or it is an error at the same stage.
+    /// Whether the outputs are equal, or both fail at the same stage.
     pub(crate) passed: bool,
-    /// For expected errors whose text is normative: whether the reason, and the whole message, are
-    /// the same.
+    /// Whether the reason and the full message are equal, for expected errors with a normative
+    /// text.
     pub(crate) texts: Option<(bool, bool)>,
 }
 
-/// Shares of what was asked: right ones and all.
+/// Number of passed checks and of all checks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Score {
     pub(crate) right: usize,
@@ -38,7 +38,7 @@ impl Score {
         self.all += 1;
     }
 
-    /// Percent; 100 of nothing.
+    /// Returns the percentage, which is 100 without any checks.
     pub(crate) fn percent(self) -> f64 {
         match self.all {
             0 => 100.0,
@@ -57,18 +57,18 @@ impl fmt::Display for Score {
     }
 }
 
-/// The three scores of a tier.
+/// Scores of a tier.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tier {
-    /// Same output, or an error at the same stage.
+    /// Equal output, or an error at the same stage.
     pub(crate) class: Score,
-    /// Same reason, of the expected errors.
+    /// Equal reason, for expected errors.
     pub(crate) reason: Score,
-    /// Same whole message, of the expected errors.
+    /// Equal full message, for expected errors.
     pub(crate) message: Score,
 }
 
-/// A whole file.
+/// Results of a whole file.
 #[derive(Debug)]
 pub(crate) struct Report {
     pub(crate) outcomes: Vec<Outcome>,
@@ -80,7 +80,7 @@ impl Report {
         Report { outcomes, known }
     }
 
-    /// The scores of the outcomes that `counts` takes.
+    /// Returns the scores of the outcomes that `counts` selects.
     pub(crate) fn score(&self, counts: impl Fn(&Outcome) -> bool) -> Tier {
         let mut tier = Tier::default();
         for outcome in self.outcomes.iter().filter(|outcome| counts(outcome)) {
@@ -93,14 +93,14 @@ impl Report {
         tier
     }
 
-    /// Ids that are listed as known differences but pass or do not exist.
+    /// Returns listed ids whose vectors pass or do not exist.
     pub(crate) fn stale(&self) -> Vec<&str> {
         let differs = |id: &str| self.outcomes.iter().any(|o| o.id == id && !o.passed);
         let listed = self.known.keys().map(String::as_str);
         listed.filter(|id| !differs(id)).collect()
     }
 
-    /// Failures that no line explains.
+    /// Returns failures without a listed reason.
     pub(crate) fn unexplained(&self) -> Vec<&str> {
         let failed = self.outcomes.iter().filter(|outcome| !outcome.passed);
         let ids = failed.map(|outcome| outcome.id.as_str());
@@ -118,7 +118,7 @@ impl Report {
         self.outcomes.len() - self.passed()
     }
 
-    /// Every vector that is not wholly the same, with what was expected and what came.
+    /// Prints every vector with a difference, with the expected and the actual result.
     pub(crate) fn print_differences(&self) {
         for outcome in &self.outcomes {
             let whole = outcome.texts.is_none_or(|(_, message)| message);
@@ -137,7 +137,7 @@ impl Report {
         }
     }
 
-    /// The table of tiers and the known differences.
+    /// Prints the table of tiers and the known differences.
     pub(crate) fn print_summary(&self) {
         let mut tiers: Vec<&str> = self.outcomes.iter().map(|o| o.tier.as_str()).collect();
         tiers.sort_unstable();

@@ -1,5 +1,5 @@
-//! Vectors of Semantic Kernel's language: what .NET writes, and, with the tier
-//! `python`, what Python writes.
+//! Vectors of Semantic Kernel's template language: the output of .NET and, in the tier `python`,
+//! that of Python.
 
 use quillet_core::{Map, Value};
 use quillet_template::format::semantic_kernel::{Encoding, HostLanguage, SemanticKernelFormat};
@@ -19,7 +19,7 @@ pub(super) fn run(text: &str) -> Result<Vec<Outcome>, String> {
     Ok(outcomes)
 }
 
-/// The same file with the answers of Python.
+/// Returns the file with Python's expected results.
 fn of_python(text: &str) -> serde_json::Result<String> {
     let mut file: serde_json::Value = serde_json::from_str(text)?;
     for vector in file["vectors"].as_array_mut().into_iter().flatten() {
@@ -96,7 +96,7 @@ fn trusted(vector: &Vector<'_>) -> Vec<String> {
         .collect()
 }
 
-/// What the function around the template fills in, in Semantic Kernel.
+/// Returns the variables with the defaults that a Semantic Kernel function would add.
 fn with_defaults(vector: &Vector<'_>) -> Map {
     let data = vector.data();
     let mut table = data.as_map().cloned().unwrap_or_default().to_table();

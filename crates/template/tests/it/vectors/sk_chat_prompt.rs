@@ -1,5 +1,5 @@
-//! Vectors of rendered chat prompts: what .NET makes of them, and, with the
-//! tier `python`, what Python makes of them.
+//! Vectors of rendered chat prompts: the messages that .NET parses and, in the tier `python`, those
+//! that Python parses.
 
 use quillet_core::Value;
 use quillet_template::format::semantic_kernel::{HostLanguage, chat};
@@ -18,8 +18,8 @@ pub(super) fn run(text: &str) -> Result<Vec<Outcome>, String> {
     Ok(outcomes)
 }
 
-/// The file with what is expected of a language as text. Only .NET's says
-/// whether a text is a chat prompt at all.
+/// Returns the file with the expected messages of one language as text. Only .NET's results state
+/// whether a text is a chat prompt.
 fn expected_as_text(text: &str, dialect: HostLanguage) -> serde_json::Result<String> {
     let mut file: Json = serde_json::from_str(text)?;
     for vector in file["vectors"].as_array_mut().into_iter().flatten() {

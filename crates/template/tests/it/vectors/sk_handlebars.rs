@@ -1,4 +1,4 @@
-//! Vectors of Handlebars as Semantic Kernel uses it, in the text that it writes.
+//! Vectors of Semantic Kernel's Handlebars, with encoded output.
 
 use quillet_core::Value;
 use quillet_template::TemplateSource;

@@ -1,4 +1,4 @@
-//! Vectors of Jinja as Semantic Kernel uses it, in the text that it writes.
+//! Vectors of Semantic Kernel's Jinja, with encoded output.
 
 use quillet_template::TemplateSource;
 use quillet_template::format::jinja::JinjaFormat;

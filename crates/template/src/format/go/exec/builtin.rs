@@ -1,4 +1,4 @@
-//! Builtins that inspect values: index, slice, len, not and the comparisons.
+//! Builtins that inspect values: `index`, `slice`, `len`, `not` and the comparisons.
 
 use quillet_core::Value;
 
@@ -35,7 +35,7 @@ pub(super) fn run<'a>(
 
 fn length(item: &DotValue<'_>) -> Result<i64, String> {
     let length = match item {
-        // Go's `len` requests the type of an invalid value, which panics.
+        // Go's `len` requests the type of an invalid value here, which panics.
         DotValue::Missing => {
             return Err("reflect: call of reflect.Value.Type on zero Value".to_owned());
         }
@@ -98,12 +98,13 @@ fn index_once<'a>(item: &DotValue<'a>, index: &DotValue<'a>) -> Result<DotValue<
     }
 }
 
-/// Go's index check accepts the length itself, at which reflection panics.
+/// Returns Go's panic message. Go's own index check accepts the length as an index, but reflection
+/// panics.
 fn out_of_range(kind: &str) -> String {
     format!("reflect: {kind} index out of range")
 }
 
-/// Parses an index from 0 to `most`.
+/// Parses an index between 0 and `most`.
 fn position(index: &DotValue<'_>, most: usize) -> Result<usize, String> {
     let position = match index.basic() {
         Basic::Int(value) => value,
@@ -158,7 +159,7 @@ fn slice<'a>(item: &DotValue<'a>, indexes: &[DotValue<'a>]) -> Result<DotValue<'
 fn bounds(indexes: &[DotValue<'_>], length: usize) -> Result<(usize, usize), String> {
     let mut found = [0, length, length];
     for (i, index) in indexes.iter().enumerate() {
-        // Unlike `index`, Go's `slice` does not look for a number inside an interface.
+        // Unlike `index`, Go's `slice` does not accept a number inside an interface.
         if let DotValue::Nil | DotValue::Core(_, true) | DotValue::Own(_, true) = index {
             return Err("cannot index slice/array with type interface {}".to_owned());
         }
@@ -174,7 +175,7 @@ fn bounds(indexes: &[DotValue<'_>], length: usize) -> Result<(usize, usize), Str
     Ok((start, end))
 }
 
-/// Checks the arguments of a function value like the builtin `call`.
+/// Checks the arguments of a function value like Go's builtin `call`.
 pub(super) fn call_arguments(
     name: &str,
     function: &GoFunction,

@@ -16,7 +16,8 @@ use super::{ErrorContext, Executor, Pipe, builtin, escape};
 use crate::limits::LimitKind;
 
 impl<'a> Executor<'a, '_, '_> {
-    /// Calls a function. Errors name the node `whole`; `last` is the argument from the pipeline.
+    /// Calls a function. Errors are reported for the node `whole`. `last` is the argument from the
+    /// pipeline.
     pub(super) fn call(
         &mut self,
         function: &'a FunctionNode,
@@ -53,7 +54,8 @@ impl<'a> Executor<'a, '_, '_> {
         has_last: bool,
     ) -> Result<(), StopReason> {
         let given = arguments.len();
-        // Go counts the value from the pipeline as an argument, except in the message for too few.
+        // Go counts the value from the pipeline as an argument, except in the message for too few
+        // arguments.
         let all = given + usize::from(has_last);
         if variadic && all < fixed {
             let reason =
@@ -67,8 +69,8 @@ impl<'a> Executor<'a, '_, '_> {
         Ok(())
     }
 
-    /// `and` and `or` evaluate no argument after the deciding one. The last argument is not tested,
-    /// so it may be a pending call.
+    /// Evaluates `and` or `or`. Arguments after the deciding one are not evaluated. The last
+    /// argument is not tested, so it may be a pending call.
     fn and_or(
         &mut self,
         decisive: bool,
@@ -83,8 +85,7 @@ impl<'a> Executor<'a, '_, '_> {
                 break;
             }
             if matches!(value, DotValue::Pending) {
-                // The skipped arguments are not evaluated, so one of them with an effect ends the
-                // pass.
+                // If a skipped argument has an effect, the pass must end.
                 let effects = self.compiled.has_effects();
                 let mut rest = arguments.iter().skip(i + 1);
                 return if rest.any(|node| super::skip::node_lasts(node, effects)) {
@@ -108,7 +109,7 @@ impl<'a> Executor<'a, '_, '_> {
         arguments: &'a [Node],
         last: Option<DotValue<'a>>,
     ) -> Result<DotValue<'a>, StopReason> {
-        // The arguments are on a shared stack, so nested calls need no allocation of their own.
+        // All calls share one argument stack, so nested calls need no allocations.
         let base = self.arguments.len();
         for argument in arguments {
             let item = self.untyped_argument(argument)?;
@@ -122,13 +123,13 @@ impl<'a> Executor<'a, '_, '_> {
         };
         self.arguments.extend(last);
         let items = &mut self.arguments[base..];
-        // Checked after all arguments, whose calls are registered even if an earlier one is
-        // pending.
+        // Checked after all arguments were evaluated, so that calls in them are registered even if
+        // an earlier one is pending.
         if items.iter().any(|item| matches!(item, DotValue::Pending)) {
             self.arguments.truncate(base);
             return Ok(DotValue::Pending);
         }
-        // A fallback value takes part as the value inside it.
+        // A fallback value is replaced by its inner value.
         let stood = items.iter().any(DotValue::is_fallback);
         if stood {
             for item in &mut *items {
@@ -138,7 +139,7 @@ impl<'a> Executor<'a, '_, '_> {
         }
         let items = &*items;
         let result = if is_call {
-            // A copy, because the called function may use the argument stack again.
+            // Copied, because the called function may use the argument stack.
             let items = items.to_vec();
             self.call_value(&callee, &items)
         } else {
@@ -146,7 +147,7 @@ impl<'a> Executor<'a, '_, '_> {
         };
         self.arguments.truncate(base);
         match result {
-            // A missing value has no fields.
+            // A rejected fallback value gives an empty result.
             Err(FunctionError::Message(_)) if stood => Ok(DotValue::own(GoValue::nothing())),
             Ok(DotValue::Nil | DotValue::Missing) if stood && builtin == BuiltinFunction::Index => {
                 Ok(DotValue::own(GoValue::nothing()))
@@ -155,7 +156,7 @@ impl<'a> Executor<'a, '_, '_> {
         }
     }
 
-    /// Returns the value of a call, or its error at the location of the entire call.
+    /// Returns the value of a call, or its error with the location of the entire call.
     fn finish(
         &mut self,
         name: &str,
@@ -165,17 +166,17 @@ impl<'a> Executor<'a, '_, '_> {
         match result {
             Ok(item) => Ok(item),
             Err(FunctionError::Stop(stop)) => Err(stop),
-            // A pending value is a normal result here: what depends on it becomes pending too.
+            // A pending value is a valid result. Values that depend on it become pending too.
             Err(FunctionError::Pending) => Ok(DotValue::Pending),
             Err(FunctionError::Message(message)) => {
-                // Go names the entire call in this error, not the argument evaluated last.
+                // In this error Go names the entire call instead of the last evaluated argument.
                 self.at = whole;
                 Err(self.fail(format!("error calling {name}: {message}")))
             }
         }
     }
 
-    /// The builtin `call`: calls a function value with its arguments.
+    /// Runs the builtin `call`, which calls a function value with its arguments.
     fn call_value(
         &mut self,
         name: &str,
@@ -231,8 +232,8 @@ impl<'a> Executor<'a, '_, '_> {
         if hole {
             self.values.truncate(base);
             return if self.lasts(function) {
-                // A function with a lasting effect cannot be skipped, since everything after it may
-                // differ.
+                // A function with a lasting effect cannot be skipped, because all following text
+                // may differ.
                 Err(self.pass.stop())
             } else {
                 Ok(DotValue::Pending)
@@ -247,7 +248,7 @@ impl<'a> Executor<'a, '_, '_> {
             }
         }
         let entered = self.pass.entered();
-        // The location distinguishes calls inside the template per call of `include`.
+        // Records the call site, so that calls inside the template differ for each `include`.
         if includes {
             self.enter_site();
         }
@@ -263,9 +264,10 @@ impl<'a> Executor<'a, '_, '_> {
         let result = (function.run)(&mut context, &values[base..]);
         self.pass.leave(entered);
         self.values = values;
-        // The function's own arguments are removed; those of the enclosing calls stay.
+        // Removes the arguments of this function, but not those of the enclosing calls.
         self.values.truncate(base);
-        // A missing value has no fields; but an error that must end the render still does.
+        // If a function rejects a fallback value, the result is empty. Errors of functions with
+        // effects still end the render.
         if stood
             && function.effect == Effect::None
             && matches!(result, Err(FunctionError::Message(_)))
@@ -284,10 +286,10 @@ impl<'a> Executor<'a, '_, '_> {
         }
     }
 
-    /// Records in the pass the template and loop iterations of the current call.
+    /// Records the template and the loop iterations of the current call in the pass.
     fn enter_site(&mut self) {
-        // Every caller and loop is part of the location, or calls in different iterations would be
-        // confused.
+        // All callers and loops are part of the location. Otherwise calls in different iterations
+        // would be confused.
         for caller in &self.callers {
             self.pass.enter(caller.place);
         }
@@ -325,7 +327,7 @@ impl<'a> Executor<'a, '_, '_> {
         self.at = whole;
         let entered = self.pass.entered();
         self.enter_site();
-        // The address of the node is stable while the template lives, and unique within it.
+        // The address of the node is unique and stable while the template lives.
         let place = std::ptr::from_ref(function).addr();
         let called = self
             .pass
@@ -357,7 +359,7 @@ impl<'a> Executor<'a, '_, '_> {
     }
 
     /// Writes an action that ends in `print`, `printf` or `println` directly to the output. Returns
-    /// whether the action was one.
+    /// false for any other action.
     pub(super) fn print_formatted(&mut self, pipe: &'a Pipe) -> Result<bool, StopReason> {
         let Some((command, before)) = pipe.commands.split_last() else {
             return Ok(false);
@@ -366,7 +368,7 @@ impl<'a> Executor<'a, '_, '_> {
             return Ok(false);
         };
         let FunctionBinding::Builtin(
-            // Only builtins: a function of the same name that replaces a builtin is native.
+            // A native function that replaces one of these builtins takes the normal path.
             builtin @ (BuiltinFunction::Print | BuiltinFunction::Printf | BuiltinFunction::Println),
         ) = function.function
         else {
@@ -378,7 +380,7 @@ impl<'a> Executor<'a, '_, '_> {
         self.at_node(&command.first);
         let arguments = &command.arguments;
         self.check_count(&function.name, builtin.arity(), arguments, last.is_some())?;
-        // A placeholder prints no text.
+        // An action with a placeholder prints nothing.
         let Some(base) = self.format_arguments(builtin, arguments, last)? else {
             return Ok(true);
         };
@@ -389,8 +391,8 @@ impl<'a> Executor<'a, '_, '_> {
         Ok(true)
     }
 
-    /// Pushes the arguments onto the value stack. Returns their start, or `None` if one is a
-    /// placeholder.
+    /// Pushes the arguments onto the value stack. Returns the index of the first one, or `None` if
+    /// one is a placeholder.
     fn format_arguments(
         &mut self,
         builtin: BuiltinFunction,
@@ -398,7 +400,7 @@ impl<'a> Executor<'a, '_, '_> {
         last: Option<DotValue<'a>>,
     ) -> Result<Option<usize>, StopReason> {
         let (base, mut hole) = (self.values.len(), false);
-        // Only the format, the first argument of `printf`, has to be text.
+        // Only the first argument of `printf`, the format, must be text.
         let type_of_next = |values: &[GoValue]| match builtin {
             BuiltinFunction::Printf if values.len() == base => GoType::String,
             _ => GoType::Any,
@@ -415,7 +417,7 @@ impl<'a> Executor<'a, '_, '_> {
             self.values.truncate(base);
             return Ok(None);
         }
-        // Objects that name a printed form are replaced before `printf` sees them.
+        // Objects with a display field are replaced before `printf` sees them.
         for value in &mut self.values[base..] {
             if let Some(printed) = super::printed(value) {
                 *value = printed;
@@ -444,8 +446,7 @@ impl<'a> Executor<'a, '_, '_> {
         let full = fmt::print(&mut text, limit, &self.values[base..]);
         self.values.truncate(base);
         full.map_err(|BufferFullError| self.pass.limit(LimitKind::MemoryBytes))?;
-        // Escaping turns one byte into at most six.
-        // Charged before the escaped text is built.
+        // Escaping turns one byte into at most six. The memory is charged before the text is built.
         self.pass.charge(text.len().saturating_mul(6))?;
         Ok(DotValue::own(escape::run(builtin, text).into()))
     }
@@ -456,15 +457,16 @@ impl<'a> Executor<'a, '_, '_> {
         if let Some((value, boxed)) = self.found(node) {
             return Ok(DotValue::Core(value, boxed));
         }
-        // Go passes an untyped nil as the zero `reflect.Value`, so builtins see a missing value.
+        // Go passes an untyped nil as the zero `reflect.Value`, so builtins receive a missing
+        // value.
         match node.kind {
             NodeKind::Nil => Ok(DotValue::Missing),
             _ => self.operand(node),
         }
     }
 
-    /// Pushes an argument onto the value stack. Returns whether it is a value: nothing is pushed
-    /// for a placeholder, and the following arguments are evaluated only for their calls.
+    /// Pushes an argument onto the value stack. For a placeholder it pushes nothing and returns
+    /// false. The following arguments are then evaluated only for the calls in them.
     pub(super) fn push_argument(
         &mut self,
         node: &'a Node,
@@ -472,7 +474,7 @@ impl<'a> Executor<'a, '_, '_> {
     ) -> Result<bool, StopReason> {
         self.at_node(node);
         if let Some((value, _)) = self.found(node)
-            // A borrowed value is copied only if its type fits; otherwise the slow path reports the
+            // A borrowed value is copied only if its type fits. If not, the slow path reports the
             // error.
             && (go_type == GoType::Any || DotValue::core(value).go_type() == Some(go_type))
         {
@@ -534,14 +536,14 @@ impl<'a> Executor<'a, '_, '_> {
         Err(self.fail(format!("expected {expected}; found {}", node.text())))
     }
 
-    /// Go's `validateType`: checks whether a parameter accepts a value.
+    /// Checks whether a parameter accepts a value, like Go's `validateType`.
     fn checked(&mut self, item: DotValue<'a>, go_type: GoType) -> Result<DotValue<'a>, StopReason> {
         match &item {
             DotValue::Pending => Ok(item),
             _ if go_type == GoType::Any => Ok(item),
             DotValue::Missing if go_type.can_be_nil() => Ok(DotValue::own(GoValue::zero(go_type))),
             DotValue::Missing => Err(self.fail(format!("invalid value; expected {go_type}"))),
-            // A fallback value of the wrong type becomes the zero value, so a failed call does not
+            // A fallback value of another type becomes the zero value, so a failed call does not
             // fail the render.
             _ if item.is_fallback() => {
                 let meant = item.meant();
@@ -552,7 +554,7 @@ impl<'a> Executor<'a, '_, '_> {
                 })
             }
             _ if item.go_type() == Some(go_type) => Ok(item),
-            // A tool's result may be an object whose printed form is the required text.
+            // A tool's result may be an object with a display field that is the required text.
             _ => match printed_string(&item, go_type) {
                 Some(text) => Ok(text),
                 None => {
@@ -565,7 +567,7 @@ impl<'a> Executor<'a, '_, '_> {
     }
 }
 
-/// Returns the string that replaces a tool's result where a string is required.
+/// Returns the display text of a tool's result where a string is required.
 fn printed_string<'a>(item: &DotValue<'a>, go_type: GoType) -> Option<DotValue<'a>> {
     if go_type != GoType::String {
         return None;
@@ -576,7 +578,7 @@ fn printed_string<'a>(item: &DotValue<'a>, go_type: GoType) -> Option<DotValue<'
 
 fn core_argument(item: &DotValue<'_>) -> Value {
     match item {
-        // A pending argument is never passed on: the caller checks for it first.
+        // Unreachable for pending arguments: the caller checks for them first.
         DotValue::Pending | DotValue::Missing | DotValue::Nil => Value::Null,
         DotValue::Core(value, _) => (*value).clone(),
         DotValue::Own(value, _) => value.to_core(),

@@ -1,4 +1,4 @@
-//! Comparisons: `eq` and `lt`, from which the others follow.
+//! Comparisons: `eq` and `lt`. The other comparisons are derived from them.
 
 use super::super::types::GoType;
 use super::super::value::GoValue;
@@ -42,7 +42,7 @@ fn incompatible(a: &DotValue<'_>, b: &DotValue<'_>) -> String {
     format!("incompatible types for comparison: {a} and {b}")
 }
 
-/// Compares nil, lists, maps and functions, which are comparable only with nil.
+/// Compares values that are comparable only with nil: nil itself, lists, maps and functions.
 fn equal_others(a: &DotValue<'_>, b: &DotValue<'_>) -> Result<bool, String> {
     if a.is_nil() || b.is_nil() {
         return Ok(a.is_nil() && b.is_nil());

@@ -8,7 +8,7 @@ use crate::pass::StopReason;
 use super::super::ast::{CommandNode, Node, Pipe, TemplateCall};
 use super::Executor;
 
-/// The node that Go would name in an error at this point.
+/// The node that Go names in an error at this point.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ErrorContext<'a> {
     Start,
@@ -21,7 +21,7 @@ pub(super) enum ErrorContext<'a> {
 }
 
 impl ErrorContext<'_> {
-    /// Returns Go's location, the span, and the text of the node.
+    /// Returns the location that Go reports, the span, and the text of the node.
     fn describe(self) -> Option<(usize, Span, String)> {
         let mut text = String::new();
         let (pos, span) = match self {
@@ -54,7 +54,7 @@ impl ErrorContext<'_> {
 }
 
 impl<'a> Executor<'a, '_, '_> {
-    /// Creates an error of the template or its values.
+    /// Creates an error that the template or its values cause.
     #[cold]
     pub(super) fn fail(&self, reason: impl Into<String>) -> StopReason {
         self.placed(RenderError::new(ErrorKind::Execution, reason))
@@ -95,7 +95,7 @@ impl<'a> Executor<'a, '_, '_> {
     }
 }
 
-/// Go counts lines from 1, and columns in bytes from 0.
+/// Returns the line and the column. Go counts lines from 1 and columns in bytes from 0.
 fn line_and_column(text: &str, pos: usize) -> (usize, usize) {
     let before = &text.as_bytes()[..pos.min(text.len())];
     let line_start = memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);

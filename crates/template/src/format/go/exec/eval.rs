@@ -31,14 +31,14 @@ impl<'a> Executor<'a, '_, '_> {
         Ok(value)
     }
 
-    /// Evaluates commands, each with the value of the previous one.
+    /// Evaluates commands. Each command receives the value of the previous one.
     pub(super) fn commands(
         &mut self,
         commands: &'a [CommandNode],
     ) -> Result<Option<DotValue<'a>>, StopReason> {
         let mut value = None;
         for command in commands {
-            // Go unwraps the interface at the end of each command.
+            // Like Go, unwrap the interface at the end of each command.
             value = Some(self.command(command, value)?.unboxed());
         }
         Ok(value)
@@ -58,25 +58,25 @@ impl<'a> Executor<'a, '_, '_> {
         }
     }
 
-    /// Returns the innermost variable whose declaration was reached, from this one outward.
+    /// Returns the innermost variable whose declaration was executed, starting at this one.
     pub(super) fn reached(
         &mut self,
         mut slot: Option<SlotIndex>,
     ) -> Result<Option<SlotIndex>, StopReason> {
         while let Some(found) = slot {
-            // A declaration inside a branch that was not taken has an empty slot; the name then
-            // means the shadowed variable.
+            // A declaration in a branch that was not taken leaves its slot empty, so the name
+            // refers to the shadowed variable.
             if self.slots[self.base + found].is_some() {
                 return Ok(Some(self.base + found));
             }
-            // A chain of shadowed variables can be long, so each link counts as a step.
+            // A chain of shadowed variables can be long, so each variable counts as a step.
             self.pass.step()?;
             slot = self.definition.shadowed(found);
         }
         Ok(None)
     }
 
-    /// Evaluates a command; `last` is the value of the previous command.
+    /// Evaluates a command. `last` is the value of the previous command.
     fn command(
         &mut self,
         command: &'a CommandNode,
@@ -97,7 +97,8 @@ impl<'a> Executor<'a, '_, '_> {
             NodeKind::Variable(variable) => {
                 self.at_node(node);
                 let value = self.variable(variable)?;
-                // A plain variable cannot take arguments; with fields the last one may be a method.
+                // A plain variable cannot have arguments. With fields, the last field may be a
+                // method.
                 if matches!(variable.fields, FieldNames::None) {
                     self.refuse_arguments(node, arguments, last.as_ref())?;
                     return Ok(value);
@@ -116,7 +117,7 @@ impl<'a> Executor<'a, '_, '_> {
             _ => {
                 self.at_node(node);
                 self.refuse_arguments(node, arguments, last.as_ref())?;
-                // `nil` is valid as an argument, but not as a command of its own.
+                // `nil` is a valid argument, but not a valid command.
                 if matches!(node.kind, NodeKind::Nil) {
                     return Err(self.fail("nil is not a command"));
                 }
@@ -138,8 +139,8 @@ impl<'a> Executor<'a, '_, '_> {
         Err(self.fail(reason))
     }
 
-    /// Returns the value of a literal or of fields of the caller's variables without copying, and
-    /// whether it came through an interface. Returns `None` for anything more complex.
+    /// Returns the value of a literal, or of fields of the caller's variables, without a copy. The
+    /// flag reports whether the value came through an interface. Returns `None` for other operands.
     pub(super) fn found(&self, node: &'a Node) -> Option<(&'a Value, bool)> {
         let (start, fields) = match &node.kind {
             NodeKind::Dot => (&self.dot, &[][..]),
@@ -150,19 +151,20 @@ impl<'a> Executor<'a, '_, '_> {
             }
             _ => return literal(node).map(|value| (value, false)),
         };
-        // Only borrowed values: values built by the template have other rules for fields.
+        // Only borrowed values, because values built by the template have different rules for
+        // fields.
         let &DotValue::Core(mut value, boxed) = start else {
             return None;
         };
         for field in fields {
-            // A missing key ends the fast path; the slow one knows the modes for missing values.
+            // A missing key ends the fast path. The slow path handles the modes for missing values.
             value = value.as_map()?.get(field)?;
         }
-        // A null needs the slow path too, since a nil interface prints and compares differently.
+        // The slow path also handles null, because a nil interface prints and compares differently.
         (!matches!(value, Value::Null)).then_some((value, boxed || !fields.is_empty()))
     }
 
-    /// Evaluates an operand that is a pipeline of its own, without a required type.
+    /// Evaluates an operand that is a parenthesized pipeline, without a required type.
     pub(super) fn operand(&mut self, node: &'a Node) -> Result<DotValue<'a>, StopReason> {
         match &node.kind {
             NodeKind::Field(fields) => {
@@ -210,7 +212,7 @@ impl<'a> Executor<'a, '_, '_> {
                 UntypedKind::Complex(real, imaginary) => {
                     Ok(DotValue::own(GoValue::Complex(real, imaginary)))
                 }
-                // The only other literal without a value is an integer above 64 bits.
+                // The remaining literal without a value is an integer above 64 bits.
                 _ => Err(self.fail(format!("{} overflows int", number.text))),
             },
             _ => Ok(DotValue::Missing),
@@ -223,7 +225,7 @@ impl<'a> Executor<'a, '_, '_> {
         value.ok_or_else(|| self.fail(format!("undefined variable: {}", variable.name)))
     }
 
-    /// Follows fields; arguments belong to the last one, if it is a method.
+    /// Follows fields. The arguments belong to the last field, if it is a method.
     fn fields(
         &mut self,
         mut receiver: DotValue<'a>,
@@ -257,8 +259,7 @@ impl<'a> Executor<'a, '_, '_> {
                 None => self.missing_key(name, GoType::Any),
             },
             DotValue::Own(GoValue::Map(map), _) => self.field_of_map(map, name),
-            // Go treats missing data as a map without entries, but `missingkey=error` makes it an
-            // error.
+            // Go treats missing data as an empty map, unless `missingkey=error` is set.
             DotValue::Missing if self.compiled.missing == Missing::Strict => {
                 let name = super::quote(name);
                 Err(self.missing(format!("nil data; no entry for key {name}")))
@@ -283,7 +284,7 @@ impl<'a> Executor<'a, '_, '_> {
     }
 
     fn field_of_map(&mut self, map: &GoMap, name: &str) -> Result<DotValue<'a>, StopReason> {
-        // Inside a fallback value every field exists, so templates continue after a failed call.
+        // A fallback value has every field, so templates continue after a failed call.
         if let Some(core) = map.as_core().filter(|core| core.is_fallback()) {
             let value = core.fallback_field(name);
             return Ok(DotValue::own_element(value.into(), GoType::Any));
@@ -323,7 +324,8 @@ impl<'a> Executor<'a, '_, '_> {
                     hole |= !self.push_argument(argument, GoType::Any)?;
                 }
                 let mut values = self.values.split_off(base);
-                // Checked after the arguments, so that the calls in them are registered.
+                // Checked after the arguments were evaluated, so that the calls in them are
+                // registered.
                 if hole {
                     return Ok(DotValue::Pending);
                 }

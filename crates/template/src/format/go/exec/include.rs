@@ -1,7 +1,8 @@
-//! Templates called by functions: their output becomes a value.
+//! Functions that call a template and return its output as a value.
 //!
-//! Unlike `{{template}}` this uses the native stack, because a function waits in the middle of an
-//! expression. The depth is bounded like that of templates, and by the native stack that is left.
+//! Unlike `{{template}}`, these calls use the native stack, because the function waits inside an
+//! expression. Two limits bound their depth: the one for templates, and one for the used native
+//! stack.
 
 use crate::error::{ErrorKind, RenderError};
 use crate::limits::LimitKind;
@@ -22,9 +23,9 @@ const MAX_STACK: usize = 512 << 10;
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Caller<'a> {
     compiled: &'a GoTemplate,
-    /// Number of templates that wait for this one.
+    /// Number of templates that wait for the current one.
     depth: usize,
-    /// Position on the native stack when the first of them began.
+    /// Position on the native stack where the outermost of these templates began.
     stack: usize,
 }
 
@@ -41,8 +42,8 @@ impl<'a> Executor<'a, '_, '_> {
 /// Evaluates a template and returns its output.
 ///
 /// # Errors
-/// Returns an error if the template does not exist, fails, waits for a call, or if templates call
-/// each other too deeply.
+/// Returns an error if the template does not exist, fails, or waits for a call, or if the calls of
+/// templates are nested too deeply.
 pub(in super::super) fn include(
     context: &mut FunctionContext<'_, '_>,
     name: &str,
@@ -54,14 +55,13 @@ pub(in super::super) fn include(
         return Err(format!("template {name} not defined").into());
     };
     let most = context.pass.limits().nesting;
-    // The native stack is checked in addition to the depth, because a debug build needs far more
-    // per level.
+    // Depth alone is not enough, because a debug build needs far more native stack per level.
     if caller.depth >= most || stack_place().abs_diff(caller.stack) > MAX_STACK {
         let reason = format!("exceeded maximum template depth ({most})");
         let kind = ErrorKind::Limit(LimitKind::Nesting);
         return Err(StopReason::from(RenderError::new(kind, reason)).into());
     }
-    // The text is captured, since a pipeline may still change it.
+    // The output is captured, because a pipeline may still change it.
     let held = context.pass.capture();
     let mut executor = Executor::new(
         caller.compiled,
@@ -71,28 +71,27 @@ pub(in super::super) fn include(
     );
     executor.outer = caller.depth + 1;
     executor.stack = caller.stack;
-    // Random values and other state continue across the included template instead of starting
-    // again.
+    // The included template continues with the same random values and other state.
     std::mem::swap(&mut executor.state, context.state);
     let result = executor.run().map_err(|stop| executor.place(stop));
     std::mem::swap(&mut executor.state, context.state);
     let (text, pending) = context.pass.release(held);
     match result {
         Err(failed) => return Err(failed.into()),
-        // Text with a gap must not become a value.
+        // Text with a missing part must not become a value.
         Ok(()) if pending => return Err(FunctionError::Pending),
         Ok(()) => {}
     }
     context.charge(text.len())?;
-    // A function may change the text, including the secret in its marks. Text that must keep its
-    // messages uses `{{template}}`.
+    // The marks are removed, because a function may change the text and break them. `{{template}}`
+    // keeps the messages of a template.
     Ok(structure::strip(text).into())
 }
 
-/// Returns a position on the native stack, to compare with others of the same thread.
+/// Returns a position on the native stack. Only positions on the same thread are comparable.
 #[inline(never)]
 pub(super) fn stack_place() -> usize {
     let here = 0_u8;
-    // `black_box` keeps the variable on the stack, so its address is a measure of the depth.
+    // `black_box` keeps the variable on the stack, so its address shows the depth.
     std::ptr::from_ref(std::hint::black_box(&here)).addr()
 }

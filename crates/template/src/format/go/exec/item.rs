@@ -1,8 +1,8 @@
 //! Values of an evaluation.
 //!
 //! A [`DotValue`] corresponds to `reflect.Value` in Go's executor. It borrows the caller's
-//! variables, distinguishes a missing value from nil, and remembers whether it was found through an
-//! interface, which only error messages show.
+//! variables and distinguishes a missing value from nil. It also records whether the value came
+//! through an interface, which only error messages show.
 
 use quillet_core::Value;
 
@@ -11,14 +11,15 @@ use super::super::value::{GoNumber, GoValue};
 
 #[derive(Clone, Debug)]
 pub(super) enum DotValue<'a> {
-    /// No value: a missing key.
+    /// A missing key.
     Missing,
-    /// A nil interface: a key that holds `null`.
+    /// A nil interface: a key whose value is `null`.
     Nil,
-    /// A variable of the caller, never [`Value::Null`]; whether it came through an interface.
+    /// A variable of the caller, which is never [`Value::Null`]. The flag reports whether it came
+    /// through an interface.
     Core(&'a Value, bool),
-    /// A value that the evaluation computed, never [`GoValue::Nil`]; whether it came through an
-    /// interface.
+    /// A computed value, which is never [`GoValue::Nil`]. The flag reports whether it came through
+    /// an interface.
     Own(GoValue, bool),
     /// The result of a pending call.
     Pending,
@@ -33,12 +34,12 @@ pub(super) enum Basic<'i> {
     Float(f64),
     Str(&'i [u8]),
     Uint(u64),
-    /// Not a basic value: nil, a list, a map, a function.
+    /// A value that is not basic: nil, a list, a map or a function.
     Other,
 }
 
 impl<'a> DotValue<'a> {
-    /// Returns an element of a core container.
+    /// Wraps an element of a core container.
     pub(super) fn element(value: &'a Value) -> Self {
         match value {
             Value::Null => DotValue::Nil,
@@ -46,7 +47,7 @@ impl<'a> DotValue<'a> {
         }
     }
 
-    /// Returns a core value that is not inside an interface.
+    /// Wraps a core value that is not inside an interface.
     pub(super) fn core(value: &'a Value) -> Self {
         match value {
             Value::Null => DotValue::Missing,
@@ -54,7 +55,7 @@ impl<'a> DotValue<'a> {
         }
     }
 
-    /// Returns the result of a function: a nil can only be an interface.
+    /// Wraps the result of a function. A nil result is always an interface.
     pub(super) fn own(value: GoValue) -> Self {
         match value {
             GoValue::Nil => DotValue::Nil,
@@ -62,7 +63,7 @@ impl<'a> DotValue<'a> {
         }
     }
 
-    /// Returns an element of a container with this element type.
+    /// Wraps an element of a container with this element type.
     pub(super) fn own_element(value: GoValue, element: GoType) -> Self {
         match value {
             GoValue::Nil => DotValue::Nil,
@@ -70,7 +71,7 @@ impl<'a> DotValue<'a> {
         }
     }
 
-    /// Returns the value inside the interface, which the end of each command unwraps.
+    /// Returns the value without its interface. Go unwraps interfaces at the end of each command.
     pub(super) fn unboxed(self) -> Self {
         match self {
             DotValue::Nil => DotValue::Missing,
@@ -80,12 +81,12 @@ impl<'a> DotValue<'a> {
         }
     }
 
-    /// Whether it replaces the result of a failed call.
+    /// Whether the value replaces the result of a failed call.
     pub(super) fn is_fallback(&self) -> bool {
         matches!(self, DotValue::Own(value, _) if value.is_fallback())
     }
 
-    /// Returns the value that functions receive.
+    /// Returns the inner value of a fallback value, or the value itself.
     pub(super) fn meant(self) -> Self {
         match self {
             DotValue::Own(value, boxed) => match value.meant() {
@@ -100,7 +101,7 @@ impl<'a> DotValue<'a> {
         matches!(self, DotValue::Missing | DotValue::Nil)
     }
 
-    /// Returns the value as functions take it.
+    /// Returns the value as an argument of a function.
     pub(super) fn to_value(&self) -> GoValue {
         match self {
             DotValue::Missing | DotValue::Nil | DotValue::Pending => GoValue::Nil,
@@ -132,7 +133,7 @@ impl<'a> DotValue<'a> {
         }
     }
 
-    /// Returns the type of the inner value; `None` for nil.
+    /// Returns the type of the inner value, or `None` for nil.
     pub(super) fn go_type(&self) -> Option<GoType> {
         match self {
             DotValue::Missing | DotValue::Nil | DotValue::Pending => None,
@@ -154,8 +155,8 @@ impl<'a> DotValue<'a> {
         self.go_type().unwrap_or(GoType::Any).to_string()
     }
 
-    /// Returns the type that errors about field access name: `interface {}` for a value that came
-    /// through one.
+    /// Returns the type that errors about field access report. It is `interface {}` if the value
+    /// came through an interface.
     pub(super) fn receiver_type(&self) -> GoType {
         match self {
             DotValue::Core(_, true) | DotValue::Own(_, true) => GoType::Any,

@@ -1,8 +1,8 @@
 //! Evaluator of compiled Go templates.
 //!
-//! A template is a list of operations, and the stacks of callers, loops and dots are vectors. So
-//! neither nesting nor recursion of templates uses the native stack. Pipelines recurse once per
-//! parenthesis, which the parser bounds.
+//! A template is a list of operations, and the stacks of callers, loops and dots are vectors.
+//! Nested blocks and recursive templates therefore need no native stack. Only pipelines recurse,
+//! once per parenthesis, and the parser bounds the depth of parentheses.
 
 mod builtin;
 mod call;
@@ -36,7 +36,7 @@ use item::DotValue;
 use range::LoopState;
 pub(super) use skip::lasts;
 
-/// Evaluates one source with this value as dot.
+/// Evaluates a source with this value as its dot.
 pub(super) fn run<'a>(
     compiled: &'a GoTemplate,
     definition: &'a TemplateDefinition,
@@ -44,7 +44,7 @@ pub(super) fn run<'a>(
     pass: &mut Pass<'_>,
 ) -> Result<(), StopReason> {
     let mut executor = Executor::new(compiled, definition, DotValue::core(dot), pass);
-    // The literal text is a fair estimate of the output size.
+    // The size of the literal text is a good estimate of the output size.
     executor.pass.out().reserve(2 * definition.text_bytes + 64);
     executor.run().map_err(|stop| executor.place(stop))
 }
@@ -59,7 +59,7 @@ struct Executor<'a, 'c, 'p> {
     /// Start of this template's variables in `slots`.
     base: usize,
     dot: DotValue<'a>,
-    /// Variables of this template and its callers; `None` is not declared yet.
+    /// Variables of this template and its callers. `None` if not declared yet.
     slots: SmallVec<[Option<DotValue<'a>>; 4]>,
     /// Dots to restore at the end of blocks.
     dots: SmallVec<[DotValue<'a>; 4]>,
@@ -69,15 +69,15 @@ struct Executor<'a, 'c, 'p> {
     arguments: Vec<DotValue<'a>>,
     /// Arguments of the native functions that are being called.
     values: Vec<GoValue>,
-    /// The node for errors.
+    /// Node to report in errors.
     at: ErrorContext<'a>,
-    /// Number of templates that wait for the function that called this one.
+    /// Number of templates on the native stack that wait for this evaluation.
     outer: usize,
     /// Position on the native stack at the start of the evaluation.
     stack: usize,
 }
 
-/// A template that waits for the one it called.
+/// A caller that waits for the end of the current template.
 struct CallFrame<'a> {
     definition: &'a TemplateDefinition,
     place: OpIndex,
@@ -120,15 +120,14 @@ impl<'a> Executor<'a, '_, '_> {
         loop {
             let definition = self.definition;
             let Some(op) = definition.ops.get(self.place) else {
-                // The end of a template returns to its caller; the operations need no explicit
-                // return.
+                // The last operation of a template is followed by an implicit return to the caller.
                 match self.callers.pop() {
                     Some(caller) => self.return_to(&caller),
                     None => return Ok(()),
                 }
                 continue;
             };
-            // Advanced before the operation runs, so that jumps can simply overwrite it.
+            // Incremented before the operation runs, because a jump overwrites it.
             self.place += 1;
             self.pass.step()?;
             match op {
@@ -182,7 +181,7 @@ impl<'a> Executor<'a, '_, '_> {
     fn action(&mut self, pipe: &'a Pipe) -> Result<(), StopReason> {
         if let Some(node) = pipe.operand() {
             self.at_node(node);
-            // Fast path: a value that can be borrowed is printed without a clone.
+            // Fast path: a borrowed value is printed without a clone.
             if let Some((value, _)) = self.found(node) {
                 return self.print(&DotValue::Core(value, false));
             }
@@ -226,7 +225,7 @@ impl<'a> Executor<'a, '_, '_> {
             return Err(self.fail(format!("template {name} not defined")));
         };
         let most = self.pass.limits().nesting;
-        // `outer` counts the templates on the native stack, which called this evaluation by a
+        // `outer` counts the templates on the native stack, which called this evaluation through a
         // function.
         if self.outer + self.callers.len() >= most {
             let reason = format!("exceeded maximum template depth ({most})");
@@ -235,10 +234,10 @@ impl<'a> Executor<'a, '_, '_> {
         }
         let dot = match &call.pipe {
             Some(pipe) => self.pipeline(pipe)?,
-            // Go passes the zero `reflect.Value` if there is no argument.
+            // Without an argument, Go passes the zero `reflect.Value`.
             None => DotValue::Missing,
         };
-        // A template can declare far more variables than it writes bytes.
+        // A short template can declare a large number of variables, so their memory is charged.
         let variables = definition.shadowed.len() * size_of::<Option<DotValue<'a>>>();
         self.pass.charge(variables)?;
         self.callers.push(CallFrame {
@@ -248,7 +247,7 @@ impl<'a> Executor<'a, '_, '_> {
         });
         self.dots
             .push(std::mem::replace(&mut self.dot, dot.clone()));
-        // The new frame starts after the caller's slots, which stay in place.
+        // The frame starts after the caller's slots.
         self.base = self.slots.len();
         self.slots.push(Some(dot));
         self.slots.resize(self.base + definition.slots(), None);
@@ -265,12 +264,12 @@ impl<'a> Executor<'a, '_, '_> {
         self.restore_dot();
     }
 
-    /// Prints a value like an action.
+    /// Prints a value as an action does.
     fn print(&mut self, value: &DotValue<'a>) -> Result<(), StopReason> {
         use quillet_core::Value;
         match value {
             DotValue::Pending => Ok(()),
-            // Only this mode prints an empty text; Go prints `<no value>` for both.
+            // Only [`Missing::Empty`] prints no text. Go prints `<no value>` in both cases.
             DotValue::Missing | DotValue::Nil if self.compiled.missing == Missing::Empty => Ok(()),
             DotValue::Missing | DotValue::Nil => self.pass.write("<no value>"),
             DotValue::Core(Value::Str(text), _) => self.pass.write(text),
@@ -287,7 +286,7 @@ impl<'a> Executor<'a, '_, '_> {
     }
 
     fn print_int(&mut self, value: i64) -> Result<(), StopReason> {
-        // Twenty bytes hold every 64-bit integer with its sign.
+        // Twenty bytes fit every 64-bit integer with its sign.
         let mut digits = [0; 20];
         let mut start = digits.len();
         // `unsigned_abs`, because the smallest integer has no positive counterpart.
@@ -308,7 +307,7 @@ impl<'a> Executor<'a, '_, '_> {
     }
 
     fn print_core(&mut self, value: &quillet_core::Value) -> Result<(), StopReason> {
-        // A tool's result may name a field that represents it in print.
+        // A tool's result may have a display field.
         let printed = value.as_map().and_then(quillet_core::Map::display_value);
         let limit = self.pass.limits().output_bytes;
         let result = fmt::append_core(self.pass.out(), limit, printed.unwrap_or(value));
@@ -317,7 +316,7 @@ impl<'a> Executor<'a, '_, '_> {
 
     fn print_value(&mut self, value: &GoValue) -> Result<(), StopReason> {
         if let GoValue::Func(function) = value {
-            // Go's message quotes the action, which is known only while an action is printed.
+            // Go quotes the action in this message. The action is only known while it is printed.
             let ErrorContext::Action(pipe) = self.at else {
                 return Err(self.fail("can't print a function"));
             };
@@ -339,16 +338,16 @@ impl<'a> Executor<'a, '_, '_> {
     }
 }
 
-/// Returns the text that replaces a tool's result in print, if any.
+/// Returns the display text of a tool's result, if any.
 fn printed(value: &GoValue) -> Option<GoValue> {
     let map = value.as_map()?.as_core()?;
     map.display_value().map(GoValue::from)
 }
 
-/// Formats values for an error message, truncated to a readable length.
+/// Formats values for an error message and shortens them to a readable length.
 fn formatted(format: &[u8], values: &[GoValue]) -> String {
     let mut text = Vec::new();
-    // 4096 bytes are far more than a reader wants; the rest becomes an ellipsis.
+    // Text after 4096 bytes is replaced by an ellipsis.
     let complete = fmt::printf(&mut text, 4096, format, values).is_ok();
     let mut text = String::from_utf8_lossy(&text).into_owned();
     text.push_str(if complete { "" } else { "..." });

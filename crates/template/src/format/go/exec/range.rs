@@ -1,4 +1,4 @@
-//! Loops (`range`).
+//! Evaluation of `range` loops.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -22,9 +22,9 @@ pub(super) struct LoopState<'a> {
     pipe: &'a Pipe,
     body: OpIndex,
     end: OpIndex,
-    /// Variables declared inside, unset in each iteration.
+    /// Slots of the variables declared in the body, which each iteration unsets.
     inside: Range<SlotIndex>,
-    /// Number of dots at the start of the loop, without the loop's own.
+    /// Number of saved dots when the loop began, without the loop's own.
     dots: usize,
 }
 
@@ -34,17 +34,17 @@ enum RangeItems<'a> {
     List(GoList),
     Entries(Vec<(&'a Arc<str>, &'a Value)>),
     Built(Vec<(GoStr, GoValue)>, GoType),
-    /// A number of iterations, over integers of this type.
+    /// A number of iterations. The second field determines the integer type of the counter.
     Count(i64, GoValue),
 }
 
 impl LoopState<'_> {
-    /// The loop's location in the template, and the current iteration.
+    /// Returns the loop's location in the template and the current iteration.
     pub(super) fn location(&self) -> (OpIndex, usize) {
         (self.body, self.turns)
     }
 
-    /// Operations of the body and of the `else` branch.
+    /// Returns the operations of the body and of the `else` branch.
     pub(super) fn ops(&self) -> Range<OpIndex> {
         self.body..self.end
     }
@@ -119,13 +119,13 @@ impl<'a> Executor<'a, '_, '_> {
             return self.skip_range(otherwise, end, holes);
         }
         let items = self.items(value, pipe)?;
-        // As in Go, an empty value and an empty list both run the `else` branch.
+        // As in Go, a missing value and an empty list both run the `else` branch.
         let Some(items) = items.filter(|items| items.len() > 0) else {
             self.place = otherwise;
             return Ok(());
         };
         let body = self.place;
-        // Kept under the loop's own dots, so that `break` restores it.
+        // Saved below the dots of the loop body, so that `break` restores this dot.
         self.dots.push(self.dot.clone());
         self.loops.push(LoopState {
             items,
@@ -139,7 +139,7 @@ impl<'a> Executor<'a, '_, '_> {
         self.next_turn()
     }
 
-    /// Returns what a loop can iterate over; `None` means nothing, as with a missing value.
+    /// Returns the items of a loop, or `None` for a value without items, such as a missing value.
     fn items(
         &mut self,
         value: DotValue<'a>,
@@ -149,7 +149,7 @@ impl<'a> Executor<'a, '_, '_> {
             DotValue::Missing | DotValue::Nil | DotValue::Pending => return Ok(None),
             DotValue::Core(Value::List(list), _) => RangeItems::Values(list.as_slice()),
             DotValue::Core(Value::Map(map), _) => {
-                // Sorting is work that no step of the loop body counts.
+                // Sorting is charged here, because the steps of the loop body do not include it.
                 self.pass.steps(map.len())?;
                 let mut entries: Vec<_> = map.iter().collect();
                 // Go iterates over maps in key order.
@@ -173,14 +173,14 @@ impl<'a> Executor<'a, '_, '_> {
     fn count(&mut self, value: &GoValue, pipe: &'a Pipe) -> Result<RangeItems<'a>, StopReason> {
         let count = match value.number() {
             Some(GoNumber::Int(count)) => count,
-            // A larger count would exceed the step limit long before.
+            // A larger count would exceed the step limit anyway.
             Some(GoNumber::Uint(count)) => i64::try_from(count).unwrap_or(i64::MAX),
             _ => {
                 let text = super::formatted(b"%v", std::slice::from_ref(value));
                 return Err(self.fail(format!("range can't iterate over {text}")));
             }
         };
-        // Go allows only one variable for a range over an integer.
+        // Go allows at most one variable for a range over an integer.
         if pipe.variables.len() > 1 {
             let reason = format!("can't use {count} to iterate over more than one variable");
             return Err(self.fail(reason));
@@ -200,9 +200,9 @@ impl<'a> Executor<'a, '_, '_> {
         innermost.turns += 1;
         self.place = innermost.body;
         let (pipe, dots, inside) = (innermost.pipe, innermost.dots, innermost.inside.clone());
-        // A `with` left by `continue` has pushed dots that are dropped here.
+        // A `with` that `continue` has left may have pushed dots, which are dropped here.
         self.dots.truncate(dots + 1);
-        // Variables declared in the body must be undeclared in the next iteration.
+        // Variables declared in the body must be unset in the next iteration.
         for slot in &mut self.slots[self.base + inside.start..self.base + inside.end] {
             *slot = None;
         }

@@ -1,8 +1,8 @@
 //! Skips blocks that depend on a pending call.
 //!
-//! Values computed from a placeholder are placeholders themselves ([`DotValue::Pending`]), so
-//! actions need no special treatment. A block whose condition or list is a placeholder is not
-//! entered; the variables that it might have set are found by scanning its operations.
+//! Values computed from a placeholder are placeholders too ([`DotValue::Pending`]), so actions need
+//! no special treatment. A block whose condition or list is a placeholder is skipped. A scan of its
+//! operations finds the variables that it might have set.
 
 use std::ops::Range;
 
@@ -14,8 +14,8 @@ use super::Executor;
 use super::item::DotValue;
 
 impl Executor<'_, '_, '_> {
-    /// Skips an `if` or a `with`, the first of whose operations is next. `holes` is the number of
-    /// placeholders at its start.
+    /// Skips an `if` or a `with`. The next operation is the first of its body, and `holes` is the
+    /// number of placeholders at its start.
     #[cold]
     pub(super) fn skip_branches(
         &mut self,
@@ -23,7 +23,8 @@ impl Executor<'_, '_, '_> {
         holes: usize,
     ) -> Result<(), StopReason> {
         let last = otherwise.checked_sub(1);
-        // The last operation before `else` jumps over it, so its target is the end of the block.
+        // The last operation before `else` jumps over the branch, so its target is the end of the
+        // block.
         let end = match last.and_then(|last| self.definition.ops.get(last)) {
             Some(Op::Jump(end) | Op::EndWith { next: end }) => *end,
             _ => otherwise,
@@ -42,7 +43,8 @@ impl Executor<'_, '_, '_> {
         self.skip(self.place..end, otherwise, holes)
     }
 
-    /// Skips operations. A `break` before `inside` stays within them.
+    /// Skips operations. A `break` before `inside` belongs to a skipped loop. A later one leaves
+    /// the enclosing loop.
     fn skip(
         &mut self,
         ops: Range<OpIndex>,
@@ -54,13 +56,13 @@ impl Executor<'_, '_, '_> {
         if !self.invalidate_assigned(ops, inside)? {
             return Ok(());
         }
-        // The skipped operation might have ended the loop.
+        // One of the skipped operations might have left the loop.
         let Some(ops) = self.loops.last().map(super::range::LoopState::ops) else {
-            // Outside a loop nothing can have been left, so the jump is of another kind.
+            // Outside a loop there is nothing to leave, so the effect of the jump is unknown.
             return Err(self.pass.stop());
         };
         let end = ops.end;
-        // The rest of the loop may contain a `break` of an outer loop.
+        // If the rest of the loop can leave an outer loop too, the pass must end.
         if self.invalidate_assigned(ops, end)? {
             return Err(self.pass.stop());
         }
@@ -68,7 +70,7 @@ impl Executor<'_, '_, '_> {
         Ok(())
     }
 
-    /// Makes a placeholder of every variable that the operations could set. Returns whether they
+    /// Replaces every variable that the operations could set by a placeholder. Returns whether they
     /// could leave the enclosing loop.
     fn invalidate_assigned(
         &mut self,
@@ -89,7 +91,7 @@ impl Executor<'_, '_, '_> {
             match op {
                 Op::Range { otherwise, .. } => inside = inside.max(*otherwise),
                 Op::Break | Op::Next => leaves |= at >= inside,
-                // A jump beyond the block leaves several loops or blocks; its effects are not
+                // A jump beyond the block leaves several loops or blocks. Its effects are not
                 // tracked.
                 Op::Jump(target) | Op::EndWith { next: target } if *target > ops.end => {
                     return Err(self.pass.stop());
@@ -110,8 +112,8 @@ impl Executor<'_, '_, '_> {
     }
 }
 
-/// Whether the following text depends on an operation through anything but the variables that it
-/// sets; `templates` says whether it depends on the effects of other templates.
+/// Whether an operation has an effect on the following text besides the variables that it sets.
+/// `templates` says whether called templates have such effects.
 pub(in super::super) fn lasts(op: &Op, templates: bool) -> bool {
     let calls = templates && matches!(op, Op::Call(_));
     calls || op.pipe().is_some_and(|pipe| pipe_lasts(pipe, templates))
@@ -124,7 +126,7 @@ fn pipe_lasts(pipe: &Pipe, templates: bool) -> bool {
     })
 }
 
-/// The parser bounds nested parentheses.
+/// Whether a node has such an effect. The parser bounds the recursion through parentheses.
 pub(super) fn node_lasts(node: &Node, templates: bool) -> bool {
     match &node.kind {
         NodeKind::Function(function) => function_lasts(function, templates),
@@ -141,7 +143,7 @@ fn function_lasts(function: &FunctionNode, templates: bool) -> bool {
             Effect::Lasts => true,
             Effect::Includes => templates,
         },
-        // Late-bound functions have no effect on the evaluation besides their result.
+        // A late-bound function affects the evaluation only through its result.
         FunctionBinding::Builtin(_) | FunctionBinding::Late => false,
     }
 }

@@ -1,9 +1,9 @@
-//! Sources of the values that an action prints, for the segments of a render.
+//! Sources of printed values, for the segments of a render.
 
 use super::super::ast::{CommandNode, FunctionBinding, Node, NodeKind, Pipe};
 
-/// Returns the only variable that a pipeline prints, or the function that it calls. Returns `None`
-/// for a pipeline over several. The parser bounds the depth.
+/// Returns the only variable that a pipeline prints, or the name of the called function. Returns
+/// `None` if several values contribute. The parser bounds the depth of the recursion.
 pub(super) fn source(pipe: &Pipe) -> Option<String> {
     let last = pipe.commands.last().map(|command| &command.first);
     if let Some(name) = last.and_then(called) {
@@ -17,7 +17,7 @@ pub(super) fn source(pipe: &Pipe) -> Option<String> {
     }
 }
 
-/// Returns the name of a function whose result is more than a form of its arguments.
+/// Returns the name of a function whose result is not derived from its arguments alone.
 fn called(node: &Node) -> Option<&str> {
     match &node.kind {
         NodeKind::Function(function)
@@ -30,7 +30,7 @@ fn called(node: &Node) -> Option<&str> {
     }
 }
 
-/// Yields the operands that have a source of their own.
+/// Collects the operands that are possible sources.
 fn collect<'a>(pipe: &'a Pipe, found: &mut Vec<&'a Node>) {
     for CommandNode {
         first, arguments, ..
@@ -48,7 +48,7 @@ fn collect<'a>(pipe: &'a Pipe, found: &mut Vec<&'a Node>) {
     }
 }
 
-/// Returns `.user.name` without its first dot, and the same for `$.user.name`.
+/// Returns the name of an operand: `user.name` for `.user.name` and `$.user.name`.
 fn name(node: &Node) -> String {
     let text = node.text();
     let path = text.strip_prefix('$').unwrap_or(&text);

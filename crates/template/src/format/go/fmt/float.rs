@@ -7,12 +7,12 @@ use super::integer::{Integer, decimal};
 use super::sink::LimitedBuffer;
 use super::spec::Spec;
 
-/// Maximum number of decimal places and of significant digits of a finite number; further requested
-/// digits are zeros.
+/// Maximum number of decimal places and of significant digits of a finite number. Further digits
+/// are zeros.
 const MOST_FRACTION: usize = 1074;
 const MOST_SIGNIFICANT: usize = 767;
 
-/// Writes a number under a verb. Returns `false` for a verb of another type.
+/// Writes a number with a verb. Returns `false` if the verb does not apply to floats.
 pub(super) fn float(sink: &mut LimitedBuffer<'_>, value: f64, verb: char, spec: &Spec) -> bool {
     let (form, precision) = match verb {
         'v' => ('g', None),
@@ -43,7 +43,7 @@ pub(super) fn shortest(sink: &mut LimitedBuffer<'_>, value: f64) {
     }
 }
 
-/// Infinity always shows its sign, and neither is padded with zeros.
+/// Writes infinity or NaN. Infinity always has a sign, and neither is padded with zeros.
 fn not_finite(sink: &mut LimitedBuffer<'_>, value: f64, spec: &Spec) {
     let start = sink.position();
     let sign = spec.sign(value == f64::NEG_INFINITY);
@@ -85,7 +85,7 @@ fn finite(
     }
 }
 
-/// Appends a finite number that is not negative.
+/// Appends a finite, nonnegative number.
 fn magnitude(out: &mut Vec<u8>, value: f64, form: char, precision: Option<usize>) {
     match form {
         'b' => binary(out, value),
@@ -103,7 +103,7 @@ fn magnitude(out: &mut Vec<u8>, value: f64, form: char, precision: Option<usize>
     }
 }
 
-/// Significant decimal digits, without zeros at the end: `0.d₁d₂d₃… × 10^point`.
+/// Significant decimal digits without trailing zeros: `0.d₁d₂d₃… × 10^point`.
 struct Digits {
     buffer: [u8; MOST_SIGNIFICANT + 16],
     len: usize,
@@ -116,8 +116,8 @@ impl Digits {
         if shortest.len < 16 {
             return shortest;
         }
-        // Two equally short numbers can be equally near; Go takes the even one, Rust either.
-        // one, Rust any.
+        // Two numbers with equally few digits can be equally close. Go takes the even one, but Rust
+        // may take either.
         let nearest = Digits::rounded(value, shortest.len);
         if nearest.value() == Some(value) {
             nearest
@@ -155,7 +155,7 @@ impl Digits {
         digits.point = exponent.ok().and_then(|e| e.parse().ok()).unwrap_or(0) + 1;
         digits.len = e;
         if e > 1 {
-            // Closes the gap left by the point.
+            // Closes the gap that the decimal point left.
             digits.buffer.copy_within(2..e, 1);
             digits.len = e - 1;
         }
@@ -177,7 +177,7 @@ impl Digits {
     }
 }
 
-/// `%g`: the shorter of the two, by Go's rule.
+/// Appends a number for `%g`: with or without an exponent, by Go's rule.
 fn general(out: &mut Vec<u8>, value: f64, form: char, precision: Option<usize>) {
     let digits = match precision {
         Some(precision) => Digits::rounded(value, precision),
@@ -259,19 +259,19 @@ fn parts(value: f64) -> (u64, i32) {
     }
 }
 
-/// `%b`: `4503599627370496p-52`.
+/// Appends a number for `%b`: `4503599627370496p-52`.
 fn binary(out: &mut Vec<u8>, value: f64) {
     let (mantissa, exponent) = parts(value);
     let _ = write!(out, "{mantissa}p{exponent:+}");
 }
 
-/// `%x`: `0x1.8p+01`.
+/// Appends a number for `%x`: `0x1.8p+01`.
 fn hexadecimal(out: &mut Vec<u8>, value: f64, form: char, precision: Option<usize>) {
     let (mut mantissa, mut exponent) = parts(value);
     if mantissa == 0 {
         exponent = 0;
     } else {
-        // The leading one is moved to bit 60; each four bits after it are a digit.
+        // The leading one is shifted to bit 60. Each group of four bits after it is a digit.
         let shift = mantissa.leading_zeros() - 3;
         mantissa <<= shift;
         exponent += 60 - shift as i32;
@@ -304,7 +304,7 @@ fn round_hexadecimal(mantissa: u64, exponent: i32, digits: usize) -> (u64, i32) 
     }
 }
 
-/// Appends the fraction in the upper bits, and zeros after it.
+/// Appends the fraction from the upper bits, padded with zeros.
 fn hexadecimal_fraction(out: &mut Vec<u8>, fraction: u64, digits: usize, upper: bool) {
     if digits == 0 {
         return;
@@ -319,8 +319,8 @@ fn hexadecimal_fraction(out: &mut Vec<u8>, fraction: u64, digits: usize, upper: 
     out.resize(out.len() + digits - shown, b'0');
 }
 
-/// The `#` flag: always a point, and the zeros that `%g` omits. Like Go, this counts the `x` of a
-/// hexadecimal number as a digit.
+/// Applies the `#` flag: always a point, and the zeros that `%g` omits. Like Go, this counts the
+/// `x` of a hexadecimal number as a digit.
 fn keep_zeros(sink: &mut LimitedBuffer<'_>, start: usize, form: char, precision: Option<usize>) {
     let text = sink.since(start);
     let is_tail = |b: &u8| match b {

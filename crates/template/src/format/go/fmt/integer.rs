@@ -5,7 +5,7 @@ use super::quote::quote_char;
 use super::sink::LimitedBuffer;
 use super::spec::Spec;
 
-/// Digits in both cases; the last one is the letter of `0x`.
+/// Digits in lower and upper case. The last character is the letter of the prefix `0x`.
 const LOWER: &[u8; 17] = b"0123456789abcdefx";
 const UPPER: &[u8; 17] = b"0123456789ABCDEFX";
 
@@ -35,7 +35,7 @@ impl From<u64> for Integer {
 }
 
 impl Integer {
-    /// Converts to the character with this code, like Go: an invalid code is U+FFFD.
+    /// Returns the character with this code. As in Go, an invalid code becomes U+FFFD.
     fn to_char(self) -> char {
         let code = u32::try_from(self.magnitude).ok();
         let code = code.filter(|_| !self.negative);
@@ -43,7 +43,7 @@ impl Integer {
     }
 }
 
-/// Writes an integer under a verb. Returns `false` for a verb of another type.
+/// Writes an integer with a verb. Returns `false` if the verb does not apply to integers.
 pub(super) fn integer(
     sink: &mut LimitedBuffer<'_>,
     value: Integer,
@@ -63,7 +63,7 @@ pub(super) fn integer(
     true
 }
 
-/// Writes the decimal digits of an integer, without any flags.
+/// Writes the decimal digits of an integer without flags.
 pub(super) fn decimal(sink: &mut LimitedBuffer<'_>, value: Integer) {
     let mut buffer = [0; 64];
     if value.negative {
@@ -100,8 +100,8 @@ fn in_base(sink: &mut LimitedBuffer<'_>, value: Integer, base: u64, verb: char, 
     sink.pad(start, &spaces);
 }
 
-/// Returns the minimum number of digits. Zero padding counts as precision, so the sign precedes the
-/// zeros.
+/// Returns the minimum number of digits. Zero padding is part of the digits, so the sign precedes
+/// the zeros.
 fn least_digits(value: Integer, spec: &Spec) -> usize {
     match (spec.precision, spec.width) {
         (Some(precision), _) => precision,
@@ -136,7 +136,7 @@ fn quoted(sink: &mut LimitedBuffer<'_>, c: char, spec: &Spec) {
     sink.pad(start, spec);
 }
 
-/// Writes `U+0078`, and with `#` the character after it.
+/// Writes `U+0078`, followed by the character if the flag `#` is set.
 fn code_point(sink: &mut LimitedBuffer<'_>, value: Integer, spec: &Spec) {
     let start = sink.position();
     let code = if value.negative {

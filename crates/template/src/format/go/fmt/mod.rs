@@ -1,8 +1,8 @@
 //! Go's `fmt`: formatting of values.
 //!
-//! Text is appended to a buffer that must not exceed `limit` bytes; the caller converts [`BufferFullError`]
-//! into the error of the limit that the buffer belongs to. Addresses are never printed: a verb for
-//! which Go shows one is rejected.
+//! Text is appended to a buffer of at most `limit` bytes. The caller converts [`BufferFullError`]
+//! into the error for the buffer's limit. Addresses are never printed. A verb for which Go prints
+//! an address is rejected.
 
 mod float;
 mod integer;
@@ -20,11 +20,11 @@ use super::value::GoValue;
 use shape::PrintShape;
 use sink::LimitedBuffer;
 
-/// The text would exceed the limit. The buffer may contain the part that fitted.
+/// Error of text that exceeds the limit. The buffer may contain a part of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferFullError;
 
-/// Appends one value like `%v`, the form in which actions print.
+/// Appends one value like `%v`, the format that actions use.
 ///
 /// # Errors
 /// Returns an error at the limit.
@@ -54,7 +54,7 @@ pub fn append_core(
     })
 }
 
-/// Go's `Sprint`: adds spaces between operands when neither is a string.
+/// Go's `Sprint`: adds a space between two operands if neither is a string.
 ///
 /// # Errors
 /// Returns an error at the limit.

@@ -1,6 +1,6 @@
 //! Go's printable characters: letters, marks, numbers, punctuation, symbols and the ASCII space, as
-//! of Unicode 17 (Go 1.27). They decide which characters `%q` and `%#U` leave unescaped. Rust's own
-//! tables follow other versions.
+//! of Unicode 17 (Go 1.27). `%q` and `%#U` leave these characters unescaped. Rust's own tables are
+//! of other Unicode versions.
 
 /// Whether Go prints this character unescaped.
 pub(crate) fn is_printable(c: char) -> bool {
@@ -11,7 +11,8 @@ pub(crate) fn is_printable(c: char) -> bool {
     toggles % 2 == 1
 }
 
-/// Every code point at which the result of Go's `strconv.IsPrint` changes; it starts with false.
+/// All code points at which the result of Go's `strconv.IsPrint` changes. The first range is not
+/// printable.
 static TOGGLES: [u32; 1482] = [
     0x20, 0x7f, 0xa1, 0xad, 0xae, 0x378, 0x37a, 0x380, 0x384, 0x38b, 0x38c, 0x38d, 0x38e, 0x3a2,
     0x3a3, 0x530, 0x531, 0x557, 0x559, 0x58b, 0x58d, 0x590, 0x591, 0x5c8, 0x5d0, 0x5eb, 0x5ef,

@@ -1,4 +1,4 @@
-//! `printf`: text with verbs, and Go's remarks for verbs and operands that do not match.
+//! `printf`: text with verbs, and Go's messages for verbs and operands that do not match.
 
 use super::super::value::{GoNumber, GoValue};
 use super::shape::PrintShape;
@@ -6,8 +6,8 @@ use super::sink::LimitedBuffer;
 use super::spec::Spec;
 use super::verb::{operand, plain};
 
-/// Go rejects larger widths, precisions and operand numbers. It checks before each digit, so
-/// numbers may be ten times as large.
+/// Go's limit on widths, precisions and operand numbers. Go checks it before each digit, so an
+/// accepted number may be ten times as large.
 const TOO_LARGE: i64 = 1_000_000;
 
 /// State of a format string while it is processed.
@@ -16,14 +16,14 @@ struct FormatState<'f, 's, 'o> {
     at: usize,
     operands: &'f [GoValue],
     next: usize,
-    /// Whether any operand was chosen by number; then unused operands are not reported.
+    /// Whether any operand was selected by number. If so, unused operands are not reported.
     numbered: bool,
     /// Whether the operand numbers of this verb are valid.
     sound: bool,
     sink: &'s mut LimitedBuffer<'o>,
 }
 
-/// Formats the operands.
+/// Formats operands by a format string.
 pub(super) fn printf(sink: &mut LimitedBuffer<'_>, text: &[u8], operands: &[GoValue]) {
     let mut format = FormatState {
         text,
@@ -50,7 +50,7 @@ impl FormatState<'_, '_, '_> {
         self.text.get(self.at).copied()
     }
 
-    /// Consumes the next byte if it is this one.
+    /// Consumes this byte, if it is next.
     fn take(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
         self.at += usize::from(found);
@@ -98,7 +98,7 @@ impl FormatState<'_, '_, '_> {
         spec
     }
 
-    /// Reads `[3]`. Returns whether it was present and valid.
+    /// Reads an operand number such as `[3]`. Returns whether one was read.
     fn operand_number(&mut self) -> bool {
         if self.peek() != Some(b'[') {
             return false;
@@ -120,7 +120,7 @@ impl FormatState<'_, '_, '_> {
         number.is_some()
     }
 
-    /// Reads a width. Returns whether an operand number before it is still unused.
+    /// Reads a width. Returns whether the operand number before it is still unused.
     fn width(&mut self, spec: &mut Spec, numbered: bool) -> bool {
         if self.take(b'*') {
             let width = self.integer_operand();
@@ -139,7 +139,7 @@ impl FormatState<'_, '_, '_> {
         numbered
     }
 
-    /// Reads a precision. Returns whether an operand number is still unused.
+    /// Reads a precision. Returns whether the last operand number is still unused.
     fn precision(&mut self, spec: &mut Spec, numbered: bool) -> bool {
         if self.at + 1 >= self.text.len() || !self.take(b'.') {
             return numbered;
@@ -158,7 +158,7 @@ impl FormatState<'_, '_, '_> {
         numbered
     }
 
-    /// Reads digits. A number that is too large consumes the rest of the format.
+    /// Reads a number. One that is too large consumes the rest of the format.
     fn number(&mut self) -> Option<usize> {
         let mut number = None;
         while let Some(digit) = self.peek().filter(u8::is_ascii_digit) {
@@ -184,7 +184,7 @@ impl FormatState<'_, '_, '_> {
         Some(number).filter(|number| (-TOO_LARGE..=TOO_LARGE).contains(number))
     }
 
-    /// Consumes the verb; an invalid UTF-8 byte counts as U+FFFD.
+    /// Consumes the verb. An invalid UTF-8 byte counts as U+FFFD.
     fn verb(&mut self) -> Option<char> {
         let rest = &self.text[self.at..];
         let head = &rest[..rest.len().min(4)];
@@ -235,7 +235,7 @@ impl FormatState<'_, '_, '_> {
     }
 }
 
-/// Parses a number of digits only.
+/// Parses a number that consists only of digits.
 fn whole_number(digits: &[u8]) -> Option<usize> {
     let text = std::str::from_utf8(digits).ok()?;
     let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

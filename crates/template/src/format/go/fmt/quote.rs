@@ -2,15 +2,15 @@
 
 use super::printable::is_printable;
 
-/// Appends `text` as a Go string literal in double quotes. Invalid UTF-8 becomes `\x..`; `ascii`
-/// also escapes all characters that are not ASCII.
+/// Appends `text` as a Go string literal in double quotes. Invalid UTF-8 becomes `\x..`. With
+/// `ascii`, characters outside ASCII are escaped too.
 pub(crate) fn quote(out: &mut Vec<u8>, text: &[u8], ascii: bool) {
     out.push(b'"');
     escape_text(out, text, ascii);
     out.push(b'"');
 }
 
-/// Writes the text between the quotes.
+/// Appends the text between the quotes.
 pub(super) fn escape_text(out: &mut Vec<u8>, text: &[u8], ascii: bool) {
     for chunk in text.utf8_chunks() {
         for c in chunk.valid().chars() {
@@ -29,7 +29,7 @@ pub(crate) fn quote_char(out: &mut Vec<u8>, c: char, ascii: bool) {
     out.push(b'\'');
 }
 
-/// Whether Go can write the text between backquotes, unchanged and on one line.
+/// Whether the text is valid between Go's backquotes, unchanged and on one line.
 pub(super) fn can_backquote(text: &[u8]) -> bool {
     let plain = |c: char| match c {
         '\t' => true,

@@ -1,4 +1,4 @@
-//! One view of both kinds of printed values, without copying.
+//! One view of built and core values for printing, without copying.
 
 use quillet_core::Value;
 
@@ -6,7 +6,7 @@ use super::super::collection::{GoList, GoMap};
 use super::super::types::GoType;
 use super::super::value::{GoObject, GoValue};
 
-/// A value classified for printing.
+/// A value, classified for printing.
 pub(super) enum PrintShape<'v> {
     Nil,
     Bool(bool),
@@ -19,7 +19,7 @@ pub(super) enum PrintShape<'v> {
     Str(&'v [u8]),
     List(Elements<'v>),
     Map(FormattedMap<'v>),
-    /// A function; it has a type, but no printed form.
+    /// A function. It has a type, but no printed form.
     Func(GoType),
     Object(&'v dyn GoObject),
 }
@@ -77,7 +77,7 @@ impl<'v> From<&'v GoValue> for PrintShape<'v> {
     }
 }
 
-/// A tool's result may name the field that replaces it in print.
+/// Classifies a core map. A tool's result may have a display field that replaces it in print.
 fn core_map(map: &quillet_core::Map) -> PrintShape<'_> {
     match map.display_value() {
         Some(value) => PrintShape::from(value),
@@ -86,7 +86,7 @@ fn core_map(map: &quillet_core::Map) -> PrintShape<'_> {
 }
 
 impl PrintShape<'_> {
-    /// Returns its type; `None` for nil.
+    /// Returns the type of the value, or `None` for nil.
     pub(super) fn go_type(&self) -> Option<GoType> {
         Some(match self {
             PrintShape::Nil => return None,
@@ -124,7 +124,7 @@ impl Elements<'_> {
         (list.element() == GoType::Uint8).then(|| list.iter().map(byte).collect())
     }
 
-    /// Passes every element to `each`, until it returns false.
+    /// Passes each element to `each` until that returns false.
     pub(super) fn each(&self, mut each: impl FnMut(usize, PrintShape<'_>) -> bool) {
         match self {
             Elements::Core(items) => {
@@ -148,7 +148,7 @@ impl FormattedMap<'_> {
         }
     }
 
-    /// Passes every entry to `each` in key order, until it returns false.
+    /// Passes each entry to `each` in key order until that returns false.
     pub(super) fn each(&self, mut each: impl FnMut(usize, &[u8], PrintShape<'_>) -> bool) {
         match self {
             FormattedMap::Core(map) => {

@@ -1,10 +1,10 @@
-//! Output buffer for formatting: appends to a byte buffer that may only grow to a given size, so no
-//! width in a template can allocate more.
+//! Output buffer for formatting. It appends to a byte buffer up to a size limit, so a large width
+//! in a template cannot exhaust memory.
 
 use super::spec::Spec;
 
-/// Appends to a buffer until it is full; further bytes are dropped, which [`LimitedBuffer::is_full`]
-/// reports.
+/// Appends to a buffer until the limit is reached. Further bytes are dropped, and
+/// [`LimitedBuffer::is_full`] reports this.
 pub(super) struct LimitedBuffer<'a> {
     out: &'a mut Vec<u8>,
     limit: usize,
@@ -26,7 +26,7 @@ impl<'a> LimitedBuffer<'a> {
         self.full
     }
 
-    /// Returns the length of the buffer: the offset of the next byte.
+    /// Returns the length of the buffer, which is the offset of the next byte.
     pub(super) fn position(&self) -> usize {
         self.out.len()
     }
@@ -62,8 +62,8 @@ impl<'a> LimitedBuffer<'a> {
         }
     }
 
-    /// Lets `write` append to the buffer directly: `least` bytes or a few more, since the size is
-    /// checked afterwards.
+    /// Lets `write` append directly to the buffer. It must append about `least` bytes, because the
+    /// size is only checked again afterwards.
     pub(super) fn append(&mut self, least: usize, write: impl FnOnce(&mut Vec<u8>)) {
         if self.reserve(least) {
             write(self.out);
@@ -98,7 +98,7 @@ impl<'a> LimitedBuffer<'a> {
     }
 }
 
-/// Counts characters like Go: each byte of invalid UTF-8 counts as one.
+/// Counts characters like Go: each invalid UTF-8 byte counts as one.
 pub(crate) fn count_runes(bytes: &[u8]) -> usize {
     if bytes.is_ascii() {
         return bytes.len();

@@ -5,19 +5,19 @@
 pub(super) struct Spec {
     /// Minimum width in characters.
     pub(super) width: Option<usize>,
-    /// Digits after the point, significant digits, or the maximum characters of a text.
+    /// Digits after the point, significant digits, or the maximum number of characters of a text.
     pub(super) precision: Option<usize>,
     /// `-`: pad on the right.
     pub(super) minus: bool,
-    /// `+`: always a sign; quoted text in ASCII only.
+    /// `+`: always write a sign; quote text in ASCII only.
     pub(super) plus: bool,
-    /// `#`: the verb's alternative form.
+    /// `#`: use the verb's alternative form.
     pub(super) sharp: bool,
-    /// A space instead of a plus sign.
+    /// Space flag: write a space instead of a plus sign.
     pub(super) space: bool,
     /// `0`: pad with zeros.
     pub(super) zero: bool,
-    /// `%#v`, for which `sharp` itself is not set.
+    /// `%#v`. For this verb `sharp` is not set.
     pub(super) go_syntax: bool,
 }
 
@@ -35,7 +35,7 @@ impl Spec {
         }
     }
 
-    /// Adapts the flags for `%v`: in `%#v` and `%+v` they select the syntax of containers and do
+    /// Adapts the flags for `%v`. In `%#v` and `%+v` they select the syntax of containers and do
     /// not apply to numbers.
     pub(super) fn for_value(self) -> Self {
         Spec {
@@ -46,7 +46,7 @@ impl Spec {
         }
     }
 
-    /// Returns the sign to write before a number.
+    /// Returns the sign to write before a number, if any.
     pub(super) fn sign(&self, negative: bool) -> Option<u8> {
         match (negative, self.plus, self.space) {
             (true, ..) => Some(b'-'),

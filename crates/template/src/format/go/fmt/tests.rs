@@ -1,4 +1,4 @@
-//! Expected texts come from Go 1.27.
+//! Tests of the formatting. The expected texts are from Go 1.27.
 
 use super::super::collection::{GoList, GoMap};
 use super::*;

@@ -1,4 +1,4 @@
-//! Formatting of one value under one verb. Containers apply the verb to their elements.
+//! Formatting of a value with a verb. Containers apply the verb to their elements.
 
 use super::super::types::GoType;
 use super::super::value::GoObject;
@@ -9,14 +9,14 @@ use super::shape::{Elements, FormattedMap, PrintShape};
 use super::sink::{LimitedBuffer, first_runes};
 use super::spec::Spec;
 
-/// Long text is quoted in parts of this many bytes, so the limit is checked between them.
+/// Long text is quoted in parts of this size, so the limit is checked between the parts.
 const PIECE: usize = 1024;
 
-/// Containers deeper than this are not printed. Values cannot be nested that deeply; the bound
-/// keeps the recursion safe anyway.
+/// Maximum depth of a printed container. Values cannot be nested more deeply, but the limit makes
+/// the recursion safe in any case.
 const MAX_DEPTH: u32 = quillet_core::value::MAX_DEPTH + 1;
 
-/// Writes an operand like `print`, and like `%v` without flags.
+/// Writes an operand as `print` does, which equals `%v` without flags.
 pub(super) fn plain(sink: &mut LimitedBuffer<'_>, value: &PrintShape<'_>) {
     match value {
         PrintShape::Str(text) => sink.write(text),
@@ -26,7 +26,7 @@ pub(super) fn plain(sink: &mut LimitedBuffer<'_>, value: &PrintShape<'_>) {
     }
 }
 
-/// Writes an operand of a format under its verb.
+/// Writes an operand of a format string with its verb.
 pub(super) fn operand(
     sink: &mut LimitedBuffer<'_>,
     value: &PrintShape<'_>,
@@ -42,7 +42,7 @@ pub(super) fn operand(
     }
 }
 
-/// Writes the message for a verb that the value's type does not support: `%!d(string=hi)`.
+/// Writes the message for a verb that does not support the value's type: `%!d(string=hi)`.
 fn bad_verb(sink: &mut LimitedBuffer<'_>, value: &PrintShape<'_>, verb: char, spec: &Spec) {
     sink.write(b"%!");
     sink.char(verb);
@@ -58,8 +58,8 @@ fn bad_verb(sink: &mut LimitedBuffer<'_>, value: &PrintShape<'_>, verb: char, sp
     sink.byte(b')');
 }
 
-/// Writes the operand of an invalid verb. Methods such as `String` are ignored here, so a duration
-/// shows its number.
+/// Writes the operand of an invalid verb. `String` methods are ignored here, so a duration is
+/// written as a number.
 fn bare(sink: &mut LimitedBuffer<'_>, value: &PrintShape<'_>, spec: &Spec) {
     let number = match value {
         PrintShape::Object(object) => object.integer(),
@@ -69,7 +69,7 @@ fn bare(sink: &mut LimitedBuffer<'_>, value: &PrintShape<'_>, spec: &Spec) {
         (Some(number), _) => {
             integer(sink, Integer::from(number), 'v', spec);
         }
-        // There is no address to show.
+        // Addresses are never printed, so a function is printed as a question mark.
         (None, PrintShape::Func(_)) => sink.write(b"?"),
         _ => operand(sink, value, 'v', spec),
     }
@@ -115,7 +115,7 @@ fn escaped(sink: &mut LimitedBuffer<'_>, mut text: &[u8], ascii: bool) {
     }
 }
 
-/// Returns where to cut without splitting a character.
+/// Returns the end of a part that does not split a character.
 fn piece_end(text: &[u8]) -> usize {
     let continues = |at: &usize| text.get(*at).is_some_and(|byte| byte & 0xc0 == 0x80);
     let end = text.len().min(PIECE);
@@ -125,7 +125,8 @@ fn piece_end(text: &[u8]) -> usize {
         .unwrap_or(end)
 }
 
-/// Writes bytes in hexadecimal: `%x`, with `0x` for `#`, separated for a space.
+/// Writes bytes in hexadecimal for `%x`. The flag `#` adds `0x`, and the space flag separates the
+/// bytes.
 fn hexadecimal(sink: &mut LimitedBuffer<'_>, bytes: &[u8], verb: char, spec: &Spec) {
     let most = spec.precision.unwrap_or(usize::MAX);
     let bytes = &bytes[..bytes.len().min(most)];
@@ -152,7 +153,7 @@ fn hexadecimal(sink: &mut LimitedBuffer<'_>, bytes: &[u8], verb: char, spec: &Sp
     sink.pad(start, spec);
 }
 
-/// A verb with its flags, applied recursively to a value.
+/// A verb with its flags, which is applied recursively to a value.
 #[derive(Clone, Copy)]
 struct Printer {
     verb: char,
@@ -182,7 +183,7 @@ impl Printer {
         }
     }
 
-    /// A nil in a container; the verb does not matter.
+    /// Writes a nil in a container, for which the verb does not matter.
     fn nil(&self, sink: &mut LimitedBuffer<'_>) {
         sink.write(if self.spec.go_syntax {
             b"interface {}(nil)"
@@ -210,7 +211,7 @@ impl Printer {
         integer(sink, value.into(), self.verb, &self.spec)
     }
 
-    /// Writes `(1+2i)`: both parts under the verb, the second always with a sign.
+    /// Writes `(1+2i)`: both parts with the verb, the second always with a sign.
     fn complex(&self, sink: &mut LimitedBuffer<'_>, real: f64, imaginary: f64) -> bool {
         let known = matches!(
             self.verb,
@@ -240,8 +241,8 @@ impl Printer {
         true
     }
 
-    /// Writes a value with a `String` method: its text for string verbs, otherwise the underlying
-    /// number.
+    /// Writes a value with a `String` method: its text for string verbs, and the underlying number
+    /// for other verbs.
     fn object(&self, sink: &mut LimitedBuffer<'_>, object: &dyn GoObject) -> bool {
         match (self.verb, object.integer()) {
             ('v' | 's' | 'q' | 'x' | 'X', _) => self.text(sink, object.text().as_bytes()),
@@ -258,7 +259,7 @@ impl Printer {
             return;
         }
         let go_type = match elements.go_type() {
-            // Go uses a short type name if the value is not inside another one.
+            // Go uses a short type name for a value that is not inside another one.
             GoType::Slice(GoType::Uint8) if depth == 0 => "[]byte".to_owned(),
             go_type if self.spec.go_syntax => go_type.to_string(),
             _ => String::new(),

@@ -1,7 +1,7 @@
-//! Parser for a source and its definitions, with the messages and line numbers of Go.
+//! Parser of a source and its definitions, with Go's messages and line numbers.
 //!
-//! Open blocks are kept on an explicit stack (`structure`), so only parentheses recurse
-//! (`pipeline`), and their depth is bounded.
+//! Open blocks are on an explicit stack (`structure`). Only parentheses recurse (`pipeline`), and
+//! their depth is limited.
 
 mod names;
 mod pipeline;
@@ -19,8 +19,8 @@ use super::lexer::{Kind, Lexer, Token};
 use crate::structure::Elements;
 use names::NameStack;
 
-/// Upper bound on the nesting limit, because parentheses recurse on the native stack. Go's own
-/// bound is 10,000.
+/// Maximum of the nesting limit, because parentheses recurse on the native stack. Go's own limit is
+/// 10,000.
 const MAX_PARENTHESES: usize = 250;
 
 /// Parser options.
@@ -30,16 +30,16 @@ pub(super) struct ParserSettings<'a> {
     /// Whether unknown functions are errors, as in Go.
     pub(super) strict_functions: bool,
     pub(super) nesting: usize,
-    /// Whether message tags in literal text are structure.
+    /// Whether message tags in literal text are message structure.
     pub(super) elements: bool,
 }
 
 /// A source with its definitions.
 #[derive(Debug)]
 pub(super) struct ParsedSource {
-    /// Definitions; the last one is the source itself.
+    /// All definitions. The last one is the source itself.
     pub(super) definitions: Vec<TemplateDefinition>,
-    /// Errors in its messages.
+    /// Errors in the messages of the source.
     pub(super) problems: Vec<Diagnostic>,
 }
 
@@ -59,7 +59,8 @@ pub(super) fn parse(
     settings: &ParserSettings<'_>,
 ) -> Result<ParsedSource, Box<ParseError>> {
     let mut root = Tree::new(name.into(), TreeKind::Source);
-    // Most sources have a dozen actions; growing to that size copies operations three times.
+    // Most sources have about a dozen actions. Growing step by step to that size would copy the
+    // operations three times.
     root.ops.reserve(16);
     let mut parser = Parser {
         name,
@@ -85,7 +86,7 @@ pub(super) fn parse(
     })
 }
 
-/// Whether a definition is written entirely, once and in order.
+/// Whether a definition always prints all of its text, once and in order.
 fn is_flat(definition: &TemplateDefinition) -> bool {
     let flat = |op: &Op| matches!(op, Op::Text { .. } | Op::Marked(_) | Op::Action(_));
     definition.ops.iter().all(flat)
@@ -96,18 +97,18 @@ struct Parser<'s> {
     text: &'s str,
     source: usize,
     settings: &'s ParserSettings<'s>,
-    /// Marks message tags, if they are structure.
+    /// Marks message tags, if these are message structure.
     elements: Option<Elements>,
     lexer: Lexer<'s>,
-    /// The definition that is being read.
+    /// The current definition.
     tree: Tree,
-    /// Enclosing definitions, interrupted by a `define` or `block`.
+    /// Enclosing definitions, which a `define` or `block` has interrupted.
     outer: Vec<Tree>,
     done: IndexMap<Arc<str>, TemplateDefinition, foldhash::fast::RandomState>,
 }
 
-/// A definition under construction. Each has its own lookahead, as in Go, because an error reports
-/// the line of the last token that its tree has read.
+/// A definition during parsing. As in Go each definition has its own lookahead, because an error
+/// reports the line of the last token that its definition has read.
 struct Tree {
     name: Arc<str>,
     opened: TreeKind,
@@ -121,11 +122,11 @@ struct Tree {
     blocks: Vec<OpenBlock>,
 }
 
-/// How a tree began, which decides how it ends.
+/// The tag that opened a definition. It determines the end tag.
 enum TreeKind {
     Source,
     Define,
-    /// The call that replaces the block.
+    /// The call at the place of the `block`.
     Block(Box<TemplateCall>),
 }
 
@@ -134,16 +135,16 @@ struct OpenBlock {
     kind: Kind,
     /// Line of the keyword.
     line: usize,
-    /// Index of its first operation.
+    /// Index of the block's first operation.
     op: OpIndex,
-    /// Number of names before it.
+    /// Number of names before the block.
     names: usize,
-    /// Number of variables before its body.
+    /// Number of variables before the body.
     slots: usize,
-    /// Jumps that must be patched to its end.
+    /// Jumps whose target becomes the end of the block.
     to_end: Vec<OpIndex>,
     in_else: bool,
-    /// Opened by `else if`: ends with the enclosing block.
+    /// Whether `else if` opened the block, so the end tag of the enclosing block ends it too.
     chained: bool,
 }
 
@@ -186,7 +187,7 @@ impl Parser<'_> {
         self.tree.peeked += 1;
     }
 
-    /// Pushes back two tokens; the later one was read last.
+    /// Pushes back two tokens. The later one is the last token read.
     fn backup2(&mut self, first: Token) {
         self.tree.tokens[1] = first;
         self.tree.peeked = 2;
@@ -234,13 +235,13 @@ impl Parser<'_> {
 
 // Errors.
 impl Parser<'_> {
-    /// Returns an error on the line of the last token read.
+    /// Returns an error on the line of the last token that was read.
     fn fail(&self, reason: String) -> Box<ParseError> {
         let last = self.tree.tokens[0];
         self.fail_at(last, reason)
     }
 
-    /// Like `fail`, with the span of a token.
+    /// Like [`Parser::fail`], but with the span of a token.
     fn fail_at(&self, token: Token, reason: String) -> Box<ParseError> {
         let line = self.tree.tokens[0].line;
         let span = Span {
@@ -263,7 +264,7 @@ impl Parser<'_> {
         let mut reason = self.describe(token);
         let started = self.tree.action_line;
         if started != 0 && started != token.line {
-            // Avoids "action in action".
+            // The reason may already end in "action", which must not appear twice.
             let joint = if reason.ends_with(" action") {
                 ""
             } else {
@@ -274,7 +275,7 @@ impl Parser<'_> {
         self.fail_at(token, reason)
     }
 
-    /// Returns a token as Go's error messages show it.
+    /// Returns a token in the form of Go's error messages.
     fn describe(&self, token: Token) -> String {
         match token.kind {
             Kind::Eof => "EOF".to_owned(),

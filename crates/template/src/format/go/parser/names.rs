@@ -6,20 +6,20 @@ use super::super::ast::SlotIndex;
 
 /// Names in scope, innermost last.
 ///
-/// As in Go, an assignment also brings a name into scope; a missing variable is reported at run
+/// As in Go, an assignment also brings its name into scope. A missing variable is reported at run
 /// time.
 pub(super) struct NameStack {
     names: Vec<StackName>,
     latest: HashMap<Box<str>, usize, foldhash::fast::RandomState>,
-    /// For each variable except `$`, the shadowed variable of the same name.
+    /// For each variable except `$`, the variable that it shadows.
     shadowed: Vec<Option<SlotIndex>>,
 }
 
 struct StackName {
     text: Box<str>,
-    /// The innermost declared variable with this name.
+    /// The innermost declared variable with this name, if any.
     slot: Option<SlotIndex>,
-    /// Previous value for this name.
+    /// Index of the previous entry with this name.
     previous: Option<usize>,
 }
 
@@ -41,11 +41,12 @@ impl NameStack {
         1 + self.shadowed.len()
     }
 
-    /// Looks up a name: whether it is in scope, and its variable.
+    /// Looks up a name. The outer option tells whether the name is in scope, and the inner one is
+    /// its variable.
     pub(super) fn find(&self, text: &str) -> Option<Option<SlotIndex>> {
         match self.latest.get(text) {
             Some(latest) => self.names.get(*latest).map(|name| name.slot),
-            // `$` always exists, and most templates use no other variable.
+            // `$` always exists. Most templates use no other variable.
             None => (text == "$").then_some(Some(0)),
         }
     }
@@ -72,7 +73,7 @@ impl NameStack {
         });
     }
 
-    /// Ends a scope that began with this number of names.
+    /// Ends a scope that began at this number of names.
     pub(super) fn truncate(&mut self, length: usize) {
         while self.names.len() > length {
             let Some(name) = self.names.pop() else {
@@ -85,7 +86,7 @@ impl NameStack {
         }
     }
 
-    /// Returns, for each variable except `$`, the shadowed variable of the same name.
+    /// Returns, for each variable except `$`, the variable that it shadows.
     pub(super) fn take_shadowed(&mut self) -> Vec<Option<SlotIndex>> {
         std::mem::take(&mut self.shadowed)
     }

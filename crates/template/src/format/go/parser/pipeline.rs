@@ -14,7 +14,7 @@ use super::{MAX_PARENTHESES, ParseError, Parser, quote};
 type ParseResult<T> = std::result::Result<T, Box<ParseError>>;
 
 impl Parser<'_> {
-    /// Reads up to the token `end` and consumes it.
+    /// Reads a pipeline up to the token `end`, and consumes that token.
     pub(super) fn pipeline(&mut self, context: &str, end: Kind) -> ParseResult<Pipe> {
         let first = self.peek_non_space();
         let mut pipe = Pipe {
@@ -48,8 +48,8 @@ impl Parser<'_> {
                 return Ok(());
             }
             self.next();
-            // Spaces are tokens, so this may push back three tokens: the variable may turn out to
-            // be an operand.
+            // The variable may turn out to be an operand. Spaces are tokens too, so this may push
+            // back three tokens.
             let after = self.peek();
             let next = self.peek_non_space();
             let comma = next.kind == Kind::Char && self.word(next) == ",";
@@ -66,7 +66,7 @@ impl Parser<'_> {
                 } else {
                     self.backup2(variable);
                 }
-                // A variable alone after a comma is declared as well.
+                // The second variable, after the comma, is declared as well.
                 self.bind(pipe);
                 return Ok(());
             }
@@ -89,7 +89,7 @@ impl Parser<'_> {
         });
     }
 
-    /// Binds the variables of a pipeline, so their names can be used.
+    /// Binds the variables of a pipeline, so that following code can use them.
     fn bind(&mut self, pipe: &mut Pipe) {
         for variable in &mut pipe.variables {
             variable.slot = if pipe.assign {
@@ -159,7 +159,7 @@ impl Parser<'_> {
         while self.peek().kind == Kind::Field {
             node.span.end = self.next().end;
         }
-        // Fields follow each other without a space, so they are contiguous in the source.
+        // No spaces are allowed between fields, so they are contiguous in the source.
         let text = self.text;
         let fields = |start: usize| FieldNames::of(&text[start + 1..node.span.end]);
         match &mut node.kind {

@@ -1,4 +1,4 @@
-//! Parser for text, actions, blocks and definitions.
+//! Parser of text, actions, blocks and definitions.
 
 use std::borrow::Cow;
 
@@ -37,9 +37,9 @@ impl Parser<'_> {
         Err(failure)
     }
 
-    /// Names the unclosed element, which Go's message does not.
+    /// Describes the unclosed element. Go's message does not name it.
     fn unclosed(&self) -> String {
-        // An `else if` has no `{{end}}` of its own.
+        // An `else if` has no end tag.
         let Some(block) = self.tree.blocks.iter().rfind(|block| !block.chained) else {
             let keyword = match self.tree.opened {
                 TreeKind::Block(_) => "block",
@@ -59,14 +59,14 @@ impl Parser<'_> {
         format!("the {{{{{keyword}}}}} on line {line} has no {{{{end}}}}")
     }
 
-    /// Begins a definition, if one is next. Definitions are allowed only at the top level.
+    /// Begins a definition if one follows. Definitions are valid only at the top level.
     fn at_define(&mut self) -> ParseResult<bool> {
         if !self.is_top_level() || self.peek().kind != Kind::LeftDelim {
             return Ok(false);
         }
         let delim = self.next();
         if self.next_non_space().kind != Kind::Define {
-            // Not a definition: both tokens are read again as an action.
+            // Not a definition, so both tokens are read again as an action.
             self.backup2(delim);
             return Ok(false);
         }
@@ -82,7 +82,7 @@ impl Parser<'_> {
         self.outer.push(std::mem::replace(&mut self.tree, tree));
     }
 
-    /// Returns to the enclosing tree, if any.
+    /// Closes the current definition and returns to the enclosing one, if any.
     fn close(&mut self) -> Option<Tree> {
         let outer = self.outer.pop()?;
         Some(std::mem::replace(&mut self.tree, outer))
@@ -90,7 +90,7 @@ impl Parser<'_> {
 
     /// Stores the completed definition.
     fn add(&mut self) -> ParseResult {
-        // Moved out, because the tree is dropped when its definition ends.
+        // Moved out, because the tree is dropped at the end of its definition.
         let ops = std::mem::take(&mut self.tree.ops);
         let definition = TemplateDefinition {
             name: self.tree.name.clone(),
@@ -104,7 +104,8 @@ impl Parser<'_> {
             None => {
                 self.done.insert(definition.name.clone(), definition);
             }
-            // Go lets a non-empty definition replace an empty one, and ignores later empty ones.
+            // In Go a non-empty definition replaces an empty one, and an empty one replaces
+            // nothing.
             Some(known) if known.is_empty => *known = definition,
             Some(_) if definition.is_empty => {}
             Some(_) => {
@@ -123,11 +124,12 @@ impl Parser<'_> {
         }
     }
 
-    /// Writes literal text; its tags are structure if message syntax is enabled.
+    /// Converts literal text to an operation. If message syntax is enabled, tags in the text are
+    /// marked.
     fn literal(&mut self, start: usize, end: usize) -> Op {
         let text = &self.text[start..end];
         let marked = self.elements.as_mut().map(|e| e.mark_at(text, start));
-        // Marked text is stored; other text stays in the source and costs nothing.
+        // Marked text needs a copy. Other text is a range of the source.
         match marked {
             Some(Cow::Owned(marked)) => Op::Marked(marked.into()),
             _ => Op::Text { start, end },
@@ -153,7 +155,7 @@ impl Parser<'_> {
     fn action(&mut self) -> ParseResult {
         let token = self.next_non_space();
         match token.kind {
-            // In error messages, the action extends to the end of its block.
+            // In Go's error messages, this action extends to the end of its block.
             Kind::If | Kind::With | Kind::Range => return self.open_block(token, false),
             Kind::Block => return self.block_clause(),
             Kind::Else => self.else_clause()?,
@@ -162,7 +164,7 @@ impl Parser<'_> {
             Kind::Continue => self.break_or_continue("{{continue}}", Kind::Continue)?,
             Kind::Template => self.template_clause()?,
             _ => {
-                // The first token belongs to the pipeline.
+                // The token is the first one of the pipeline.
                 self.backup();
                 let pipe = self.pipeline("command", Kind::RightDelim)?;
                 self.tree.ops.push(Op::Action(pipe));
@@ -173,7 +175,7 @@ impl Parser<'_> {
     }
 
     fn open_block(&mut self, keyword: Token, chained: bool) -> ParseResult {
-        // Open definitions count too, since each may contain blocks.
+        // Open definitions count as well, because each may contain blocks.
         if self.tree.blocks.len() + self.outer.len() >= self.settings.nesting {
             return Err(self.too_deep(keyword, "blocks are nested too deeply"));
         }
@@ -201,7 +203,7 @@ impl Parser<'_> {
             Kind::With => Op::With { pipe, otherwise: 0 },
             _ => Op::Range {
                 pipe,
-                // The range of slots is known at its end.
+                // The end of the range of slots is patched at the end of the block.
                 otherwise: 0,
                 end: 0,
                 inside: 0..0,
@@ -223,7 +225,7 @@ impl Parser<'_> {
         if block.in_else {
             return Err(self.fail("expected end; found {{else}}".to_owned()));
         }
-        // Go allows `else if` only in `if`, and `else with` only in `with`.
+        // Go allows `else if` only in an `if`, and `else with` only in a `with`.
         let continues = block.kind == next.kind;
         self.begin_else();
         if chain && continues {
@@ -239,7 +241,7 @@ impl Parser<'_> {
             TreeKind::Source => return self.fail("unexpected {{else}}".to_owned()),
             TreeKind::Define => "define clause",
             TreeKind::Block(_) => {
-                // Go reports the line of the block's clause.
+                // Go reports the line of the block clause here.
                 self.close();
                 "block clause"
             }
@@ -277,7 +279,7 @@ impl Parser<'_> {
         if self.tree.blocks.is_empty() {
             return self.end_definition();
         }
-        // One `{{end}}` closes the block and all `else if` blocks chained to it.
+        // An `{{end}}` closes the block and all `else if` blocks that are chained to it.
         while let Some(block) = self.tree.blocks.last() {
             let chained = block.chained;
             self.end_block();
@@ -290,7 +292,7 @@ impl Parser<'_> {
 
     fn end_block(&mut self) {
         let in_else = self.tree.blocks.last().is_some_and(|block| block.in_else);
-        // A block without `else` has an empty one, so all blocks have the same form.
+        // A block without `else` gets an empty one, so all blocks have the same form.
         if !in_else {
             self.begin_else();
         }
@@ -298,7 +300,7 @@ impl Parser<'_> {
         let Some(block) = tree.blocks.pop() else {
             return;
         };
-        // Variables of the block go out of scope; their slots stay reserved.
+        // The variables of the block go out of scope, but their slots remain reserved.
         tree.names.truncate(block.names);
         let here = tree.ops.len();
         for place in block.to_end {
@@ -315,7 +317,7 @@ impl Parser<'_> {
             return Err(self.fail("unexpected {{end}}".to_owned()));
         }
         self.add()?;
-        // A `block` is also called where it is defined.
+        // A `block` is also called at the place of its definition.
         if let Some(TreeKind::Block(call)) = self.close().map(|tree| tree.opened) {
             self.tree.ops.push(Op::Call(call));
         }
@@ -338,8 +340,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// A break leaves the innermost range. In the `else` branch of that range no loop is running,
-    /// so there it is a jump that restores the dot of each `with`.
+    /// Adds a break, which leaves the innermost range. In the `else` branch of that range no loop
+    /// is running, so the break is a jump that restores the dot of each `with`.
     fn push_break(&mut self) {
         let tree = &mut self.tree;
         let is_range = |block: &OpenBlock| block.kind == Kind::Range;
@@ -374,7 +376,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `{{block "name" pipe}}`: a definition and a call to it.
+    /// Reads `{{block "name" pipe}}`, which is a definition and a call of it.
     fn block_clause(&mut self) -> ParseResult {
         let context = "block clause";
         let token = self.next_non_space();

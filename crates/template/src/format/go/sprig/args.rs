@@ -1,5 +1,5 @@
-//! Typed access to arguments by index. The engine has checked them against the signature, so a
-//! wrong type cannot occur; it would read as the zero value.
+//! Typed access to arguments by index. The engine has checked the types, so a wrong type cannot
+//! occur. The functions would return the zero value for it.
 
 use super::super::{GoList, GoMap, GoValue};
 
@@ -11,7 +11,7 @@ pub(super) fn text(args: &[GoValue], at: usize) -> &[u8] {
     args.get(at).and_then(GoValue::as_bytes).unwrap_or_default()
 }
 
-/// Returns the text, with U+FFFD for invalid UTF-8.
+/// Returns the text of an argument, with U+FFFD for invalid UTF-8.
 pub(super) fn chars(args: &[GoValue], at: usize) -> std::borrow::Cow<'_, str> {
     String::from_utf8_lossy(text(args, at))
 }
@@ -27,7 +27,7 @@ pub(super) fn boolean(args: &[GoValue], at: usize) -> bool {
     matches!(args.get(at), Some(GoValue::Bool(true)))
 }
 
-/// Returns the map; a nil map is an empty one that is not shared.
+/// Returns the map of an argument. A nil map gives a new empty map.
 pub(super) fn map(args: &[GoValue], at: usize) -> GoMap {
     args.get(at)
         .and_then(GoValue::as_map)
@@ -35,12 +35,12 @@ pub(super) fn map(args: &[GoValue], at: usize) -> GoMap {
         .unwrap_or_default()
 }
 
-/// Returns the arguments from an index on.
+/// Returns the arguments from an index onward.
 pub(super) fn rest(args: &[GoValue], from: usize) -> &[GoValue] {
     args.get(from..).unwrap_or_default()
 }
 
-/// Returns a list, where Sprig inspects the value's kind instead of declaring a type.
+/// Returns a list for a Sprig function that inspects the value's kind instead of declaring a type.
 ///
 /// # Errors
 /// Returns Go's error: a panic for the type of nil, or Sprig's message with the kind of other
@@ -53,5 +53,5 @@ pub(super) fn list_of(value: &GoValue, refusal: &str) -> Result<GoList, String> 
     }
 }
 
-/// Go's message when Sprig requests the type of nil.
+/// Go's panic message if Sprig requests the type of nil.
 pub(super) const NIL: &str = "runtime error: invalid memory address or nil pointer dereference";

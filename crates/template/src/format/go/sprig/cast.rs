@@ -1,4 +1,5 @@
-//! Numeric conversion of any value, like the Go library `cast`: non-numbers become 0.
+//! Numeric conversion of any value, like the Go library `cast`. Values that are not numbers become
+//! 0.
 
 use super::super::{GoNumber, GoValue};
 
@@ -30,8 +31,8 @@ pub(super) fn to_float(value: &GoValue) -> f64 {
     }
 }
 
-/// Converts a float to an integer. As in Go on amd64, one that does not fit becomes the smallest
-/// integer; Rust's conversion would saturate.
+/// Converts a float to an integer. As in Go on amd64, a value out of range becomes the smallest
+/// integer, whereas Rust's conversion would saturate.
 fn truncate(value: f64) -> i64 {
     const TOO_LARGE: f64 = 9_223_372_036_854_775_808.0;
     if value.is_nan() || !(-TOO_LARGE..TOO_LARGE).contains(&value) {
@@ -40,7 +41,7 @@ fn truncate(value: f64) -> i64 {
     value as i64
 }
 
-/// `cast` accepts `1.00` as an integer, but not `1.5`.
+/// Removes a fraction of zeros, because `cast` accepts `1.00` as an integer, but not `1.5`.
 fn trim_zero_decimal(text: &str) -> &str {
     match text.split_once('.') {
         Some((whole, zeros)) if !zeros.is_empty() && zeros.bytes().all(|b| b == b'0') => whole,
@@ -48,8 +49,8 @@ fn trim_zero_decimal(text: &str) -> &str {
     }
 }
 
-/// Go's `ParseInt` with base 0: a sign, a base prefix, and underscores between digits after a
-/// prefix.
+/// Parses an integer like Go's `ParseInt` with base 0: a sign, a base prefix, and, after a prefix,
+/// underscores between digits.
 fn parse_int(text: &str) -> Option<i64> {
     let (negative, digits) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),
@@ -68,7 +69,7 @@ fn parse_int(text: &str) -> Option<i64> {
     i64::try_from(if negative { -value } else { value }).ok()
 }
 
-/// Go's rule for numbers: an underscore must separate digits, or the base prefix and a digit.
+/// Whether all underscores are valid in Go: between digits, or between the base prefix and a digit.
 fn underscores_separate(digits: &str) -> bool {
     let apart = |piece: &str| !piece.is_empty();
     !digits.contains('_') || digits.split('_').all(apart)
@@ -85,12 +86,12 @@ fn base(digits: &str) -> (u32, &str) {
     }
 }
 
-/// Go's `Atoi`: decimal digits with an optional sign; `None` if invalid.
+/// Parses an integer like Go's `Atoi`: decimal digits with an optional sign.
 pub(super) fn atoi(text: &str) -> Option<i64> {
     text.parse().ok()
 }
 
-/// Go's `ParseFloat`, without hexadecimal floats.
+/// Parses a float like Go's `ParseFloat`, without hexadecimal floats.
 fn parse_float(text: &str) -> Option<f64> {
     let digits = text.trim_start_matches(['+', '-']);
     let signs = text.len() - digits.len();

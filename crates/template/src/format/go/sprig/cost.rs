@@ -1,5 +1,5 @@
-//! Accounting of functions before they do their work: bytes for the text and lists they build,
-//! steps for the bytes they scan.
+//! Functions charge for their work in advance: bytes for the text and lists that they build, steps
+//! for the bytes that they scan.
 
 use quillet_core::value::MAX_DEPTH;
 
@@ -7,7 +7,7 @@ use super::super::fmt::append_value;
 use super::super::{FunctionContext, FunctionError, GoList, GoMap, GoStr, GoType, GoValue};
 use crate::limits::LimitKind;
 
-/// Bytes scanned in one step.
+/// Number of bytes scanned per step.
 const BYTES_PER_STEP: usize = 256;
 
 /// Charges for scanning a text.
@@ -21,7 +21,7 @@ pub(super) fn build(cx: &mut FunctionContext<'_, '_>, bytes: usize) -> Result<()
     scan(cx, bytes)
 }
 
-/// Charges for a number of parts of one size; rejects sizes that overflow.
+/// Charges for several parts of the same size. A total size that overflows is rejected.
 pub(super) fn build_many(
     cx: &mut FunctionContext<'_, '_>,
     count: usize,
@@ -33,7 +33,7 @@ pub(super) fn build_many(
     }
 }
 
-/// Returns the text that `%v` prints; strings are unchanged.
+/// Returns the text that `%v` prints. Strings are returned unchanged.
 pub(super) fn display(
     cx: &mut FunctionContext<'_, '_>,
     value: &GoValue,
@@ -59,10 +59,10 @@ pub(super) fn items(cx: &mut FunctionContext<'_, '_>, count: usize) -> Result<()
     }
 }
 
-/// Builds a `[]interface {}` of items that were already charged.
+/// Builds a `[]interface {}` of items, for which the caller has already charged.
 ///
 /// # Errors
-/// Returns an error if it is nested too deeply.
+/// Returns an error if the list is nested too deeply.
 pub(super) fn list(
     cx: &mut FunctionContext<'_, '_>,
     items: Vec<GoValue>,
@@ -105,10 +105,10 @@ pub(super) fn copy(cx: &mut FunctionContext<'_, '_>, map: &GoMap) -> Result<GoMa
     Ok(map.copied())
 }
 
-/// Rejects a value that must not be put into another container.
+/// Rejects a value that is nested too deeply to be put into another container.
 ///
-/// The depth of a built value can have changed since, so it is counted again; the visited entries
-/// are steps.
+/// The depth of a built value may have changed after its creation, so it is computed again. Each
+/// visited entry is a step.
 fn check_depth(cx: &mut FunctionContext<'_, '_>, value: &GoValue) -> Result<(), FunctionError> {
     let mut work: Vec<GoValue> = built(value).cloned().into_iter().collect();
     while let Some(container) = work.pop() {
@@ -122,7 +122,7 @@ fn check_depth(cx: &mut FunctionContext<'_, '_>, value: &GoValue) -> Result<(), 
     Ok(())
 }
 
-/// Returns the value if it is a container that a template built and that may hold others.
+/// Returns a container that a template built, if its elements may be containers.
 fn built(value: &GoValue) -> Option<&GoValue> {
     let (core, element) = match value {
         GoValue::List(list) => (list.as_core().is_some(), list.element()),

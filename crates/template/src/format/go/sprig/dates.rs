@@ -1,5 +1,5 @@
-//! Times and date functions. The clock is fixed during a render: every pass sees the time at which
-//! the render began.
+//! Times and date functions. The clock is fixed during a render: every pass sees the start time of
+//! the render.
 
 use std::any::Any;
 use std::rc::Rc;
@@ -41,7 +41,7 @@ pub(super) const FUNCTIONS: &[GoFunction] = &[
 #[derive(Clone, Debug)]
 struct Time(Zoned);
 
-/// A number that prints as a word, such as `time.Month`.
+/// A number that prints as a word, such as a `time.Month`.
 #[derive(Debug)]
 struct NamedNumber {
     go_type: &'static str,
@@ -134,8 +134,8 @@ impl Time {
         Some(Ok(elapsed(&other, &self.0).into()))
     }
 
-    /// Adds years, months and days; a day beyond the end of a month overflows into the next, as in
-    /// Go.
+    /// Adds years, months and days. As in Go, a day after the end of a month overflows into the
+    /// next month.
     fn add_date(&self, args: &[GoValue]) -> FnResult {
         let [years, months, days] = [0, 1, 2].map(|at| args::int(args, at).clamp(-99_999, 99_999));
         let out_of_range = |_| FunctionError::from("year out of range");
@@ -189,7 +189,7 @@ pub(super) fn rfc3339(object: &dyn GoObject) -> Option<String> {
     ))
 }
 
-/// Go's zero time, the result for an invalid date.
+/// Returns Go's zero time, which is the result for an invalid date.
 fn zero() -> Zoned {
     jiff::civil::date(1, 1, 1)
         .to_zoned(TimeZone::UTC)
@@ -201,7 +201,8 @@ fn current(cx: &FunctionContext<'_, '_>) -> Zoned {
     now.to_zoned(TimeZone::system())
 }
 
-/// Converts a value to a time like Sprig: a time, seconds since 1970, or now.
+/// Converts a value to a time like Sprig. A value that is neither a time nor a number of seconds
+/// since 1970 gives the current time.
 fn moment(cx: &FunctionContext<'_, '_>, value: &GoValue) -> Zoned {
     let seconds = match value {
         GoValue::Int(seconds) | GoValue::Int64(seconds) => *seconds,
@@ -214,7 +215,7 @@ fn moment(cx: &FunctionContext<'_, '_>, value: &GoValue) -> Zoned {
     timestamp.to_zoned(TimeZone::system())
 }
 
-/// Finds a zone by its name; an unknown one is UTC.
+/// Finds a time zone by its name. An unknown name gives UTC.
 fn zone(name: &str) -> TimeZone {
     match name {
         "" | "UTC" => TimeZone::UTC,
@@ -293,7 +294,7 @@ fn unix_epoch(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(time.timestamp().as_second().to_string().into())
 }
 
-/// Returns the difference of two times, saturated to the range of a duration.
+/// Returns the difference of two times, limited to the range of a duration.
 fn elapsed(from: &Zoned, to: &Zoned) -> Duration {
     let nanoseconds = to.timestamp().as_nanosecond() - from.timestamp().as_nanosecond();
     let bounds = (i128::from(i64::MIN), i128::from(i64::MAX));
@@ -305,7 +306,7 @@ fn ago(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(passed.rounded_to_seconds().to_string().into())
 }
 
-/// Converts seconds to a duration; Sprig accepts only a text or an `int64`.
+/// Converts seconds to a duration. Sprig accepts only a text or an `int64`.
 fn duration(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let seconds = match args.first() {
         Some(GoValue::Int64(seconds)) => *seconds,
@@ -315,7 +316,7 @@ fn duration(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(Duration::seconds(seconds).to_string().into())
 }
 
-/// Formats a duration by its largest unit only: `2h`, `3d`, `1mo`.
+/// Formats a duration by its largest unit: `2h`, `3d`, `1mo`.
 fn duration_round(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let length = match args.first() {
         Some(GoValue::Int64(nanoseconds)) => Duration(*nanoseconds),

@@ -1,7 +1,7 @@
-//! Decimal numbers of up to 38 digits, for which 0.1 + 0.2 is 0.3. Digits beyond that are rounded
-//! away, below the precision of a float.
+//! Decimal numbers of up to 38 digits, for which 0.1 + 0.2 is 0.3. Rounding to 38 digits loses less
+//! than the precision of a float.
 
-/// `digits * 10^exponent`.
+/// A decimal number: `digits * 10^exponent`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Decimal {
     digits: i128,
@@ -12,7 +12,7 @@ pub(super) struct Decimal {
 const DIVISION_PLACES: i32 = 16;
 
 impl Decimal {
-    /// Returns the decimal that a float prints as; `None` for NaN and the infinities.
+    /// Returns the decimal with the printed digits of a float, or `None` for NaN and infinities.
     pub(super) fn from_float(float: f64) -> Option<Decimal> {
         if !float.is_finite() {
             return None;
@@ -51,7 +51,7 @@ impl Decimal {
     }
 
     pub(super) fn times(self, other: Decimal) -> Option<Decimal> {
-        // The product of two numbers of 18 digits still fits.
+        // The product of two numbers of 18 digits fits into 38 digits.
         let (a, b) = (self.shortened(18), other.shortened(18));
         Some(Decimal {
             digits: a.digits.checked_mul(b.digits)?,
@@ -59,7 +59,7 @@ impl Decimal {
         })
     }
 
-    /// Returns the quotient to 16 places, the last one rounded half away from zero.
+    /// Returns the quotient with 16 decimal places. The last place is rounded half away from zero.
     pub(super) fn over(self, other: Decimal) -> Option<Decimal> {
         let (a, b) = (self.shortened(18), other.shortened(18));
         let shift = a
@@ -77,12 +77,12 @@ impl Decimal {
                 digits: rounded_quotient(dividend, divisor)?,
                 exponent: -DIVISION_PLACES,
             }),
-            // With this precision, numbers of such different magnitude share no digits.
+            // Numbers of so different magnitude share no digits at this precision.
             None => Decimal::from_float(self.to_float() / other.to_float()),
         }
     }
 
-    /// Converts both to the smaller exponent, as far as the digits fit.
+    /// Converts both numbers to the smaller exponent, as far as the digits fit.
     fn aligned(self, other: Decimal) -> (Decimal, Decimal) {
         let (mut large, mut small) = if self.exponent >= other.exponent {
             (self, other)
@@ -106,7 +106,7 @@ impl Decimal {
         (large, small)
     }
 
-    /// Rounds to at most this number of digits.
+    /// Reduces a number to at most `most` digits.
     fn shortened(mut self, most: u32) -> Decimal {
         let bound = 10_i128.pow(most);
         while self.digits.abs() >= bound {
@@ -117,7 +117,7 @@ impl Decimal {
     }
 }
 
-/// Reserves a digit for a sum.
+/// Whether there is room for one more digit in a sum.
 fn fits(digits: &i128) -> bool {
     digits.abs() < i128::MAX / 2
 }

@@ -1,7 +1,7 @@
 //! Functions for maps.
 //!
-//! As in Go, a map built by a template is a reference: `set` changes it for all holders. A variable
-//! of the caller never changes; `set` and `unset` reject it, and `merge` works on a copy.
+//! As in Go, a map built by a template is a reference, so all holders see the changes of `set`. The
+//! caller's variables never change: `set` and `unset` reject them, and `merge` changes a copy.
 
 use super::super::{FunctionContext, FunctionError, GoFunction, GoMap, GoType, GoValue};
 use super::{args, cost, flow, types};
@@ -114,7 +114,7 @@ fn omit(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(GoValue::Map(left))
 }
 
-/// `dig KEY... DEFAULT DICT`.
+/// Implements `dig KEY... DEFAULT DICT`.
 fn dig(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let [path @ .., default, start] = args else {
         return Err("dig needs at least three arguments".into());
@@ -138,7 +138,7 @@ fn dig(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(current)
 }
 
-/// Go's message for a failed type assertion.
+/// Returns Go's message for a failed type assertion.
 fn conversion(value: &GoValue, wanted: GoType) -> FunctionError {
     let found = match value {
         GoValue::Nil => "nil".to_owned(),
@@ -163,7 +163,7 @@ fn merge_all(cx: &mut FunctionContext<'_, '_>, args: &[GoValue], overwrite: bool
     Ok(GoValue::Map(target))
 }
 
-/// Returns the map itself if a template built it, or a copy of the caller's.
+/// Returns a map built by a template unchanged, and a copy of the caller's map.
 fn own(cx: &mut FunctionContext<'_, '_>, map: &GoMap) -> Result<GoMap, FunctionError> {
     match map.as_core() {
         Some(_) => cost::copy(cx, map),
@@ -171,10 +171,10 @@ fn own(cx: &mut FunctionContext<'_, '_>, map: &GoMap) -> Result<GoMap, FunctionE
     }
 }
 
-/// Merges by the rules of the Go library mergo: an empty value counts as missing, maps are merged
-/// recursively, and lists are replaced.
+/// Merges maps by the rules of the Go library mergo. An empty value counts as missing, maps are
+/// merged recursively, and lists are replaced.
 ///
-/// Values have a maximum depth, which bounds the recursion.
+/// The maximum depth of values limits the recursion.
 fn merge_into(
     cx: &mut FunctionContext<'_, '_>,
     target: &GoMap,

@@ -20,7 +20,7 @@ impl Duration {
         Duration(self.0.saturating_add(half) / SECOND * SECOND)
     }
 
-    /// Go's `ParseDuration`.
+    /// Parses a duration like Go's `ParseDuration`.
     ///
     /// # Errors
     /// Returns Go's error.
@@ -61,7 +61,7 @@ impl Duration {
     }
 }
 
-/// Takes digits with at most one point.
+/// Splits off digits with at most one point.
 fn split_number(text: &str) -> (&str, &str) {
     let mut points = 0;
     split_at_non(text, |c| {
@@ -86,7 +86,8 @@ fn unit_size(unit: &str) -> Option<i64> {
     })
 }
 
-/// Converts `1.5` of a unit; digits after the eighteenth decimal place are ignored.
+/// Converts an amount of a unit, such as `1.5`. Digits after the eighteenth decimal place are
+/// ignored.
 fn amount(number: &str, size: i64) -> Option<i128> {
     let (whole, places) = number.split_once('.').unwrap_or((number, ""));
     let whole: i128 = match whole {
@@ -127,7 +128,7 @@ impl std::fmt::Display for Duration {
     }
 }
 
-/// Writes a fraction without trailing zeros.
+/// Returns a fraction without trailing zeros.
 fn places(size: u64, unit: u64) -> String {
     let width = unit.ilog10() as usize;
     let part = format!("{:0width$}", size % unit);

@@ -18,7 +18,7 @@ pub(super) const FUNCTIONS: &[GoFunction] = &[
     GoFunction::new("adler32sum", &[STRING], adler32),
 ];
 
-/// An encoding alphabet with `bits` bits per letter. `group` letters make whole bytes.
+/// An encoding with `bits` bits per letter. A group of `group` letters encodes whole bytes.
 struct BaseEncoding {
     name: &'static str,
     alphabet: &'static [u8],
@@ -64,8 +64,8 @@ impl BaseEncoding {
         self.alphabet[(value & mask) as usize]
     }
 
-    /// Decodes a text to bytes, or returns the offset of the first invalid letter. Line endings are
-    /// skipped, as in Go.
+    /// Decodes a text to bytes. The error is the offset of the first invalid letter. As in Go, line
+    /// endings are skipped.
     fn decode(&self, text: &[u8]) -> Result<Vec<u8>, usize> {
         let letters: Vec<(usize, u8)> = text
             .iter()
@@ -106,7 +106,7 @@ impl BaseEncoding {
                 None => Ok(()),
             };
         };
-        // These few bits do not make a byte.
+        // The remaining bits are less than a byte.
         if (open as u32 * self.bits) < 8 {
             return Err(first);
         }
@@ -128,10 +128,10 @@ fn encode(cx: &mut FunctionContext<'_, '_>, args: &[GoValue], base: &BaseEncodin
     Ok(base.encode(bytes).into())
 }
 
-/// Decodes a text; Sprig prints the error instead of the text.
+/// Decodes a text. Like Sprig, it returns an error message as the result.
 fn decode(cx: &mut FunctionContext<'_, '_>, args: &[GoValue], base: &BaseEncoding) -> FnResult {
     let text = args::text(args, 0);
-    // The letters are stored with their offsets.
+    // Each letter is stored with its offset.
     cost::build_many(cx, text.len(), size_of::<(usize, u8)>())?;
     Ok(match base.decode(text) {
         Ok(bytes) => bytes.into(),
@@ -161,7 +161,7 @@ fn hex(digest: &[u8]) -> GoValue {
     digits.filter_map(digit).collect::<String>().into()
 }
 
-/// Returns the bytes to digest; a digest costs about as much as four searches.
+/// Returns the bytes to digest. A digest costs about as much as four searches.
 fn digested<'a>(
     cx: &mut FunctionContext<'_, '_>,
     args: &'a [GoValue],
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn letters_and_bytes_go_both_ways() {
-        // The vectors of RFC 4648, section 10.
+        // Test vectors of RFC 4648, section 10.
         let cases = [
             ("", "", ""),
             ("f", "Zg==", "MY======"),

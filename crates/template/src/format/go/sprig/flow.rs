@@ -20,10 +20,10 @@ pub(super) const FUNCTIONS: &[GoFunction] = &[
     GoFunction::new("required", &[STRING, ANY], required).with_effect(),
 ];
 
-/// Whether a value is empty for Sprig: nil, or the zero value of its type.
+/// Whether Sprig treats a value as empty: nil, or the zero value of its type.
 pub(super) fn is_empty(value: &GoValue) -> bool {
     match value {
-        // A struct is never empty, whatever its contents.
+        // A struct is never empty.
         GoValue::Object(object) => object.integer() == Some(0),
         other => !other.is_true(),
     }
@@ -61,14 +61,14 @@ fn fail(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Err(message.into_owned().into())
 }
 
-/// Helm's `include`: the output of a template, as a text for the pipeline.
+/// Helm's `include`, which returns the output of a template as text.
 fn include(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let name = args::chars(args, 0);
     cx.include(&name, args::value(args, 1))
 }
 
-/// Helm's `required`: its value, or an error with the author's message if it is nil or an empty
-/// text.
+/// Helm's `required`, which returns its value. If that is nil or an empty text, it returns an error
+/// with the author's message.
 fn required(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let value = args::value(args, 1);
     let missing = match &value {

@@ -1,8 +1,7 @@
-//! JSON reading and writing by the rules of Go's `encoding/json`: sorted keys, `<`, `>` and `&`
-//! escaped by default, floats without an exponent where they stay readable.
+//! Reads and writes JSON by the rules of Go's `encoding/json`. Keys are sorted, `<`, `>` and `&`
+//! are escaped by default, and floats of ordinary size have no exponent.
 //!
-//! Integers stay integers, although a Go host would convert every number to a float: a prompt must
-//! not print `1e+06`.
+//! Unlike in Go, integers are not converted to floats, because a prompt must not contain `1e+06`.
 
 use quillet_core::value::MAX_DEPTH;
 
@@ -26,7 +25,7 @@ pub(super) const FUNCTIONS: &[GoFunction] = &[
     GoFunction::new("mustToRawJson", &[ANY], must_to_raw_json),
 ];
 
-/// Maximum memory per byte of text; `[0,0,0]` is the worst case.
+/// Maximum memory per byte of text. The worst case is `[0,0,0]`.
 const BYTES_PER_BYTE: usize = size_of::<quillet_core::Value>() / 2;
 
 fn from_json(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
@@ -44,7 +43,8 @@ fn must_from_json(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResul
     }
 }
 
-/// Sprig's functions without `must` swallow errors; limits are never swallowed.
+/// Replaces an error by a value, as Sprig's functions without `must` do. Exceeded limits are still
+/// reported.
 pub(super) fn or_else(outcome: FnResult, instead: GoValue) -> FnResult {
     match outcome {
         Err(FunctionError::Message(_)) => Ok(instead),
@@ -86,7 +86,7 @@ fn must_to_raw_json(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnRes
 
 #[derive(Clone, Copy, Debug, Default)]
 struct JsonOptions {
-    /// Whether to indent by two spaces.
+    /// Whether nested values are indented by two spaces.
     pretty: bool,
     /// Whether `<`, `>` and `&` are left unescaped.
     raw: bool,
@@ -112,7 +112,7 @@ fn write(cx: &mut FunctionContext<'_, '_>, value: &GoValue, style: JsonOptions) 
 }
 
 impl JsonWriter<'_, '_, '_> {
-    /// Charges for the written bytes and the ones about to be written.
+    /// Charges for the written bytes and for the next `more` bytes.
     fn pay(&mut self, more: usize) -> Result<(), FunctionError> {
         let written = self.out.len() + more;
         let due = written.saturating_sub(self.paid);
@@ -206,7 +206,7 @@ impl JsonWriter<'_, '_, '_> {
         self.out.push('"');
         for chunk in bytes.utf8_chunks() {
             chunk.valid().chars().for_each(|c| self.character(c));
-            // Go writes one U+FFFD for every invalid UTF-8 byte.
+            // Go replaces every invalid UTF-8 byte by one U+FFFD.
             chunk
                 .invalid()
                 .iter()
@@ -236,7 +236,7 @@ impl JsonWriter<'_, '_, '_> {
     }
 }
 
-/// Formats a float like Go's JSON: with an exponent only below 1e-6 or from 1e21 on.
+/// Formats a float like Go's JSON encoder, with an exponent below 1e-6 and from 1e21 on.
 pub(super) fn float(number: f64) -> Result<String, FunctionError> {
     if number.is_nan() {
         return Err("json: unsupported value: NaN".into());
@@ -250,7 +250,7 @@ pub(super) fn float(number: f64) -> Result<String, FunctionError> {
         return Ok(format!("{number}"));
     }
     let text = format!("{number:e}");
-    // Rust writes `1e21`, Go `1e+21`; small exponents have no leading zero in either.
+    // Rust writes `1e21` and Go writes `1e+21`. Neither pads small exponents with zeros.
     Ok(match text.split_once('e') {
         Some((digits, exponent)) if !exponent.starts_with('-') => format!("{digits}e+{exponent}"),
         _ => text,

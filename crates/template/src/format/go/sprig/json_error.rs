@@ -1,10 +1,10 @@
-//! Errors for invalid JSON in the words of Go's `encoding/json`, computed only after the reader has
-//! rejected a text.
+//! Error messages of Go's `encoding/json`. They are computed only after the reader has rejected a
+//! text.
 
-/// Maximum nesting depth, equal to the reader's.
+/// Maximum nesting depth, which equals the reader's limit.
 const MAX_DEPTH: usize = 128;
 
-/// Returns the error of Go's decoder, if Go rejects the text too.
+/// Returns the error of Go's decoder, or `None` if Go accepts the text.
 pub(super) fn explain(text: &[u8]) -> Option<String> {
     let mut scanner = Scanner { text, at: 0 };
     match scanner.document() {
@@ -62,7 +62,7 @@ impl Scanner<'_> {
         self.text.get(self.at).copied().ok_or(JsonError::End)
     }
 
-    /// Returns the next byte that is not white space, without consuming it.
+    /// Returns the next byte that is not white space without consuming it.
     fn next_visible(&mut self) -> Result<u8, JsonError> {
         while matches!(self.peek()?, b' ' | b'\t' | b'\r' | b'\n') {
             self.at += 1;

@@ -5,7 +5,7 @@
 pub(super) enum LayoutPart<'a> {
     /// Literal text.
     Text(&'a str),
-    /// A field, with the layout's own text for errors.
+    /// A field, and its text in the layout for error messages.
     Field(TimeField, &'a str),
 }
 
@@ -16,11 +16,11 @@ pub(super) enum TimeField {
     Year,
     /// `06`.
     ShortYear,
-    /// `January`, or `Jan` if short.
+    /// `January`, or `Jan` if `short`.
     MonthName { short: bool },
     /// `1` or `01`.
     Month(NumberPadding),
-    /// `Monday`, or `Mon` if short.
+    /// `Monday`, or `Mon` if `short`.
     Weekday { short: bool },
     /// `2`, `_2` or `02`.
     Day(NumberPadding),
@@ -34,13 +34,13 @@ pub(super) enum TimeField {
     Minute(NumberPadding),
     /// `5` or `05`.
     Second(NumberPadding),
-    /// `.000`, or `.999` if trimmed; the number of digits.
+    /// `.000`, or `.999` if `trimmed`.
     Fraction { digits: usize, trimmed: bool },
-    /// `PM`, or `pm` if lower.
+    /// `PM`, or `pm` if `lower`.
     HalfDay { lower: bool },
     /// `MST`.
     ZoneName,
-    /// `-07:00` and its variants; `Z07:00` writes `Z` for UTC.
+    /// `-07:00` or a variant. With `Z07:00`, UTC is written as `Z`.
     Offset {
         z: bool,
         colon: bool,
@@ -80,7 +80,7 @@ pub(super) fn pieces(layout: &str) -> Vec<LayoutPart<'_>> {
     pieces
 }
 
-/// Fields by their text; longer ones precede their prefixes.
+/// Fields by their text. A longer text precedes its prefixes.
 const FIELDS: &[(&str, TimeField)] = &[
     ("January", TimeField::MonthName { short: false }),
     ("Jan", TimeField::MonthName { short: true }),
@@ -111,12 +111,12 @@ fn field(text: &str) -> Option<(TimeField, usize)> {
     match text.as_bytes().first()? {
         b'-' | b'Z' => return offset(text),
         b'.' | b',' => return fraction(text),
-        // The underscore before a year is literal.
+        // An underscore before a year is literal.
         b'_' if text.starts_with("_2006") => return None,
         _ => {}
     }
     let (name, field) = FIELDS.iter().find(|(name, _)| text.starts_with(name))?;
-    // `Month` is a separate word, not `Mon` and `th`.
+    // `Month` is a word and does not contain the field `Mon`.
     let word = matches!(name, &"Jan" | &"Mon");
     if word && text[3..].starts_with(|c: char| c.is_ascii_lowercase()) {
         return None;

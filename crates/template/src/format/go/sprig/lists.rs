@@ -1,4 +1,4 @@
-//! Functions on lists.
+//! Functions for lists.
 
 use std::collections::BTreeSet;
 
@@ -48,12 +48,12 @@ pub(super) const FUNCTIONS: &[GoFunction] = &[
     GoFunction::variadic("seq", &[INT], seq),
 ];
 
-/// Charges for a list of these items, and builds it.
+/// Charges for a list of these items and builds it.
 fn make(cx: &mut FunctionContext<'_, '_>, items: Vec<GoValue>) -> FnResult {
     cost::list(cx, items)
 }
 
-/// Charges for a list that is about to be copied, and returns its items.
+/// Charges for a copy of a list and returns its items.
 fn items(
     cx: &mut FunctionContext<'_, '_>,
     value: &GoValue,
@@ -130,7 +130,7 @@ fn reverse(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
 
 fn uniq(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let items = items(cx, &args::value(args, 0), "Cannot find uniq on type")?;
-    // Texts are looked up in a set: comparing many of them pairwise would be quadratic.
+    // A set finds equal texts, because comparing all pairs would take quadratic time.
     let mut texts = BTreeSet::new();
     let mut others: Vec<GoValue> = Vec::new();
     let mut kept = Vec::new();
@@ -235,7 +235,8 @@ fn sort_alpha(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     cost::strings(cx, texts)
 }
 
-/// Returns `start`, `start + step`, ... before `stop`; empty if the step leads away from it.
+/// The numbers `start`, `start + step`, ... before `stop`. Empty if the step leads away from
+/// `stop`.
 #[derive(Clone, Copy, Debug)]
 struct Progression {
     start: i64,
@@ -286,7 +287,7 @@ fn integers(cx: &mut FunctionContext<'_, '_>, numbers: Progression) -> FnResult 
     Ok(GoValue::List(GoList::typed(GoType::Int, list)))
 }
 
-/// Formats numbers like the command of the same name (`seq`).
+/// Formats a range of numbers like the command `seq`.
 fn seq(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let numbers: Vec<i64> = (0..args.len()).map(|at| args::int(args, at)).collect();
     let toward = |start: i64, end: i64| if end < start { -1 } else { 1 };

@@ -79,7 +79,7 @@ fn min(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(GoValue::Int64(ints(args).min().unwrap_or(0)))
 }
 
-/// Go's maximum of a NaN and a number is NaN; Rust's is the number.
+/// Returns the minimum or maximum. Unlike Rust, Go returns NaN if one of the numbers is NaN.
 fn extreme(args: &[GoValue], pick: fn(f64, f64) -> f64) -> GoValue {
     let pick = |a: f64, b: f64| {
         if a.is_nan() || b.is_nan() {
@@ -107,7 +107,8 @@ fn ceil(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(to_float(&args::value(args, 0)).ceil().into())
 }
 
-/// `round NUMBER PLACES [HALF]`: rounds up from `HALF` (0.5) of the last place on.
+/// Implements `round NUMBER PLACES [HALF]`. The last place is rounded up if the remainder is at
+/// least `HALF` (0.5 by default).
 fn round(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let up_from = args.get(2).map_or(0.5, cast::to_float);
     let places = args::int(args, 1).clamp(-400, 400);
@@ -121,7 +122,7 @@ fn round(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok((rounded / power).into())
 }
 
-/// Adds in decimal, so 0.1 and 0.2 make 0.3.
+/// Calculates in decimal, so that 0.1 plus 0.2 is 0.3.
 fn in_decimal(
     first: &GoValue,
     others: &[GoValue],

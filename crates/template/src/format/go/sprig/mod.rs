@@ -1,11 +1,11 @@
-//! Sprig's functions for prompts, and Helm's additions to them.
+//! Sprig's functions for prompts, and those that Helm adds.
 //!
-//! Arguments, results and errors match Go's; `docs/formats/sprig.md` lists the functions and their
-//! differences. Functions are omitted that let a template's author inspect the host (`env`,
-//! `expandenv`, `getHostByName`), that make keys or password hashes, or that run text as a template
-//! (`tpl`).
+//! Arguments, results and errors match Go's. `docs/formats/sprig.md` lists the functions and their
+//! differences. Some functions are omitted for safety: those that inspect the host (`env`,
+//! `expandenv`, `getHostByName`), that make keys or password hashes, or that evaluate text as a
+//! template (`tpl`).
 //!
-//! Every function charges for its work before doing it, see `cost`.
+//! Every function charges for its work in advance, see `cost`.
 
 mod args;
 mod cast;
@@ -36,7 +36,7 @@ mod yaml;
 
 use super::GoFunction;
 
-/// Returns the functions by family. Their table is built once, not per template.
+/// Functions by family. The table is built once, not for each template.
 pub const FAMILIES: [&[GoFunction]; 15] = [
     dates::FUNCTIONS,
     dicts::FUNCTIONS,

@@ -1,4 +1,4 @@
-//! Slash-separated paths, like Go's `path` package.
+//! Paths separated by slashes, like Go's `path` package.
 
 use super::super::{FunctionContext, FunctionError, GoFunction, GoType, GoValue};
 use super::{args, cost};
@@ -7,7 +7,7 @@ type FnResult = Result<GoValue, FunctionError>;
 
 const STRING: GoType = GoType::String;
 
-/// The `os` variants use Unix paths.
+/// Path functions. The `os` variants use Unix paths on all systems.
 pub(super) const FUNCTIONS: &[GoFunction] = &[
     GoFunction::new("base", &[STRING], base),
     GoFunction::new("dir", &[STRING], dir),
@@ -50,7 +50,7 @@ fn clean(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(cleaned(&path).into())
 }
 
-/// Returns the shortest equivalent path, without file system access.
+/// Returns the shortest equivalent path. The file system is not accessed.
 fn cleaned(path: &str) -> String {
     let rooted = path.starts_with('/');
     let mut parts: Vec<&str> = Vec::new();

@@ -1,19 +1,19 @@
 //! Converts Go's regular expressions to the syntax of the `regex` crate.
 //!
-//! Both have RE2 semantics: no backtracking, linear time. The differences are rewritten: `\d`,
-//! `\w`, `\s` and `\b` mean ASCII, `[` and `&&` in a class are literal, and a `{` that repeats
-//! nothing is a brace.
+//! Both syntaxes have RE2 semantics: no backtracking and linear time. The converter rewrites the
+//! differences. In Go, `\d`, `\w`, `\s` and `\b` are ASCII only, `[` and `&&` are literal in a
+//! class, and a `{` that does not begin a repetition is literal.
 
 use std::iter::Peekable;
 use std::str::CharIndices;
 
-/// Maximum repetition count in Go.
+/// Go's maximum repetition count.
 const MAX_REPEAT: u32 = 1000;
 
 /// Converts a pattern.
 ///
 /// # Errors
-/// Returns the message of Go's `regexp/syntax` for patterns rejected here.
+/// Returns the message of Go's `regexp/syntax` for a rejected pattern.
 pub(super) fn translate(pattern: &str) -> Result<String, String> {
     let mut rewriter = Rewriter {
         pattern,
@@ -28,7 +28,7 @@ pub(super) fn translate(pattern: &str) -> Result<String, String> {
     Ok(rewriter.out)
 }
 
-/// Operand of a repetition that may follow.
+/// Operand of a following repetition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RepeatTarget {
     Nothing,
@@ -88,7 +88,7 @@ impl<'a> Rewriter<'a> {
             '\\' => self.escape(at)?,
             '^' | '$' | '.' => self.atom(c.encode_utf8(&mut [0; 4])),
             c => {
-                // Go has no comments in patterns; all other characters are literal.
+                // Go's patterns have no comments, so every other character is literal.
                 self.out.push(c);
                 self.last = RepeatTarget::Atom;
             }
@@ -155,7 +155,8 @@ impl<'a> Rewriter<'a> {
         Ok(())
     }
 
-    /// Reads a named group, with which `rest` begins. A name that the crate rejects (a leading digit, a duplicate) becomes a group without a name.
+    /// Reads a named group, which starts at `rest`. If the crate rejects the name (a leading digit,
+    /// a duplicate), the group gets no name.
     fn open_named(&mut self, at: usize, rest: &'a str) -> Result<(), String> {
         let whole = self.rest(at);
         let Some((name, after)) = rest.split_once('>') else {
@@ -195,16 +196,16 @@ impl<'a> Rewriter<'a> {
         Ok(())
     }
 
-    /// Reads an escape that both know, or a character that needs none in the crate.
+    /// Writes an escape that both syntaxes share, or a character that the crate accepts unescaped.
     fn literal(&mut self, text: &str) {
         match text {
-            // The crate would treat these as word boundaries.
+            // The crate treats these escapes as word boundaries.
             "\\<" | "\\>" => self.atom(&text[1..]),
             text => self.atom(text),
         }
     }
 
-    /// `\Q...\E`: everything between is literal.
+    /// Reads `\Q...\E`, between which all text is literal.
     fn quoted(&mut self, at: usize) {
         let body = &self.rest(at)[2..];
         let (body, consumed) = match body.find("\\E") {
@@ -302,7 +303,7 @@ impl<'a> Rewriter<'a> {
         Ok(())
     }
 
-    /// Reads a character, a range, or a named set within a class.
+    /// Reads a character, a range, or a named set in a class.
     fn class_item(&mut self, at: usize, c: char) -> Result<(), String> {
         if c == '[' && self.rest(at).starts_with("[:") {
             let Some(end) = self.rest(at).find(":]") else {
@@ -339,7 +340,7 @@ impl<'a> Rewriter<'a> {
         Ok(())
     }
 
-    /// Writes one character of a class; `None` if it was a set such as `\d`.
+    /// Writes one character of a class. Returns `None` for a set such as `\d`.
     fn class_character(&mut self, at: usize, c: char) -> Result<Option<char>, String> {
         if c != '\\' {
             // The crate's class operators are literal characters in Go.
@@ -385,7 +386,7 @@ fn unescaped(text: &str) -> char {
     }
 }
 
-/// Returns whether `\d`, `\s` or `\w` is negated, and its characters.
+/// Parses `\d`, `\s` or `\w`. Returns whether the class is negated, and its characters.
 fn ascii_class(text: &str) -> Option<(bool, &'static str)> {
     Some(match text {
         "\\d" => (false, "0-9"),
@@ -420,7 +421,7 @@ fn is_named_set(name: &str) -> bool {
     )
 }
 
-/// Parses `{2}`, `{2,}` or `{2,5}`: its length, the minimum and the maximum.
+/// Parses `{2}`, `{2,}` or `{2,5}`. Returns the length, the minimum and the maximum.
 fn bounds(text: &str) -> Option<(usize, u32, Option<u32>)> {
     let body = &text[1..text.find('}')?];
     let (least, most) = match body.split_once(',') {

@@ -1,5 +1,5 @@
-//! Random-looking values. They are equal in every pass of one render and differ between renders, so
-//! a text with `uuidv4` does not change when a tool's result arrives.
+//! Pseudo-random values. They are the same in every pass of a render, so a text with `uuidv4` does
+//! not change when a tool's result arrives. Different renders have different values.
 
 use super::super::{FunctionContext, FunctionError, GoFunction, GoType, GoValue};
 use super::{args, cost};
@@ -8,7 +8,8 @@ type FnResult = Result<GoValue, FunctionError>;
 
 const INT: GoType = GoType::Int;
 
-/// Not for secrets: a few values are enough to compute the others.
+/// Functions for random values. Do not use them for secrets: a few values are enough to compute the
+/// others.
 pub(super) const FUNCTIONS: &[GoFunction] = &[
     GoFunction::new("uuidv4", &[], uuid).with_effect(),
     GoFunction::new("randInt", &[INT, INT], int).with_effect(),
@@ -19,11 +20,11 @@ pub(super) const FUNCTIONS: &[GoFunction] = &[
     GoFunction::new("shuffle", &[GoType::String], shuffle).with_effect(),
 ];
 
-/// Number of values drawn in this pass.
+/// Number of values generated in this pass.
 #[derive(Default)]
 struct DrawCount(u64);
 
-/// Returns the next number of a SplitMix64 generator.
+/// Returns the next number of the SplitMix64 generator.
 fn next(cx: &mut FunctionContext<'_, '_>) -> u64 {
     let seed = cx.seed();
     let drawn = cx.state::<DrawCount>();
@@ -40,14 +41,14 @@ fn below(cx: &mut FunctionContext<'_, '_>, bound: u64) -> u64 {
 
 fn uuid(cx: &mut FunctionContext<'_, '_>, _: &[GoValue]) -> FnResult {
     let bytes = u128::from(next(cx)) << 64 | u128::from(next(cx));
-    // Sets the bits for version 4 and the variant of RFC 9562.
+    // Sets the bits of version 4 and of the RFC 9562 variant.
     let bits = bytes & !(0xf << 76) & !(0b11 << 62) | 0x4 << 76 | 0b10 << 62;
     let digits = format!("{bits:032x}");
     let parts = [0..8, 8..12, 12..16, 16..20, 20..32].map(|range| &digits[range]);
     Ok(parts.join("-").into())
 }
 
-/// Returns a number from the first one on, below the second.
+/// Returns a number that is at least the first argument and less than the second.
 fn int(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let (least, end) = (args::int(args, 0), args::int(args, 1));
     if least >= end {
@@ -57,7 +58,7 @@ fn int(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(GoValue::Int(least.wrapping_add(offset as i64)))
 }
 
-/// Returns as many characters of an alphabet as the argument requests.
+/// Returns a text with the requested number of characters of an alphabet.
 fn text(cx: &mut FunctionContext<'_, '_>, args: &[GoValue], alphabet: &[u8]) -> FnResult {
     let count = usize::try_from(args::int(args, 0)).unwrap_or(0);
     cx.steps(count)?;

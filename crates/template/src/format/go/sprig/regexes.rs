@@ -1,8 +1,8 @@
 //! Functions for regular expressions.
 //!
-//! A few dozen compiled patterns are cached per process, so a pattern in a loop, or in a template
-//! that is rendered often, is compiled once. Matching is linear in the text but slower for larger
-//! patterns, so a match is charged by both sizes.
+//! Each process caches a few dozen compiled patterns. A pattern in a loop or in a frequently
+//! rendered template is therefore compiled only once. Matching takes linear time in the text, but
+//! is slower for large patterns, so a match is charged by both sizes.
 
 use std::sync::{Arc, LazyLock};
 
@@ -45,11 +45,11 @@ pub(super) const FUNCTIONS: &[GoFunction] = &[
     GoFunction::new("regexQuoteMeta", &[STRING], quote_meta),
 ];
 
-/// Allowed sizes of a compiled pattern, in bytes. The smallest that fits determines the cost of a
-/// match; larger patterns are rejected.
+/// Size limits for a compiled pattern, in bytes. The smallest limit that fits determines the cost
+/// of a match. Larger patterns are rejected.
 const SIZES: [usize; 4] = [1 << 14, 1 << 16, 1 << 18, 1 << 20];
 
-/// Bytes of text per step with the smallest patterns.
+/// Number of bytes of text per step, for the smallest patterns.
 const BYTES_PER_STEP: usize = 4;
 
 /// Maximum length of a pattern in bytes.
@@ -58,7 +58,7 @@ const MAX_PATTERN: usize = 4096;
 #[derive(Debug)]
 struct CompiledRegex {
     regex: Regex,
-    /// Steps per [`BYTES_PER_STEP`] bytes of text.
+    /// Number of steps per [`BYTES_PER_STEP`] bytes of text.
     rate: usize,
 }
 
@@ -77,7 +77,7 @@ fn compiled(
     let kept = match COMPILED.get(&*pattern) {
         Some(kept) => kept,
         None => {
-            // Compiling is work as well: about one step per byte.
+            // Compilation costs about one step per byte.
             cx.steps(pattern.len())?;
             let kept = compile(&pattern).map(Arc::new).map_err(Arc::from);
             COMPILED.insert(pattern.into_owned(), kept.clone());
@@ -107,7 +107,8 @@ fn compile(pattern: &str) -> Result<CompiledRegex, String> {
     Err("error parsing regexp: expression too large".to_owned())
 }
 
-/// The crate draws the location under the pattern; the last line has the reason.
+/// Formats a pattern error in one line. The crate's message shows the location on several lines,
+/// and its last line has the reason.
 fn in_one_line(error: &regex::Error) -> String {
     let text = error.to_string();
     let reason = text.lines().last().unwrap_or_default();
@@ -127,7 +128,8 @@ fn prepared<'a>(
     Ok((compiled, text))
 }
 
-/// Without `must`, an invalid pattern panics in Go: the same error with Go's panic message.
+/// Adds Go's panic message to the error for an invalid pattern. Functions without `must` panic in
+/// Go.
 fn panics(outcome: FnResult, args: &[GoValue]) -> FnResult {
     outcome.map_err(|error| match error {
         FunctionError::Message(reason) => {
@@ -139,7 +141,7 @@ fn panics(outcome: FnResult, args: &[GoValue]) -> FnResult {
     })
 }
 
-/// Whether Go would report this match: it finds nothing inside a character.
+/// Whether Go would report this match. Go does not report empty matches inside a character.
 fn is_whole(text: &[u8], found: &Match<'_>) -> bool {
     let inside = |byte: &u8| (0x80..0xC0).contains(byte);
     !found.is_empty() || !text.get(found.start()).is_some_and(inside)
@@ -194,12 +196,12 @@ fn replace(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
 fn must_replace(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let (compiled, text) = prepared(cx, args)?;
     let with = args::text(args, 2);
-    // Finding groups takes longer than finding matches.
+    // Matching with groups takes longer than matching without them.
     cx.steps(text.len() * compiled.rate / BYTES_PER_STEP)?;
     cost::build(cx, text.len())?;
     let mut out = Vec::new();
     let mut from = 0;
-    // Each `$1` inserts at most the entire match.
+    // Each reference such as `$1` inserts at most the entire match.
     let dollars = with.iter().filter(|byte| **byte == b'$').count();
     for groups in compiled.regex.captures_iter(text) {
         let Some(whole) = groups.get(0).filter(|whole| is_whole(text, whole)) else {
@@ -239,11 +241,11 @@ fn split(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     panics(must_split(cx, args), args)
 }
 
-/// Go's `Split`: an empty match at the start of the text yields no empty part.
+/// Go's `Split`. An empty match at the start of the text does not create an empty part.
 fn must_split(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let (compiled, text) = prepared(cx, args)?;
     let most = usize::try_from(args::int(args, 2)).unwrap_or(usize::MAX);
-    // There is at most one part per byte.
+    // There are at most as many parts as bytes.
     cost::build_many(cx, most.min(text.len() + 1), size_of::<&[u8]>())?;
     let pattern = args::chars(args, 0);
     cost::strings(cx, pieces(&compiled.regex, &pattern, text, most))

@@ -26,7 +26,7 @@ struct SemVersion {
 }
 
 impl SemVersion {
-    /// Parses `v1.2.3-beta.1+build`; the second and third number are optional.
+    /// Parses `v1.2.3-beta.1+build`. The second and third number are optional.
     fn parse(text: &str) -> Option<SemVersion> {
         let body = text.strip_prefix('v').unwrap_or(text);
         let (body, metadata) = body.split_once('+').unwrap_or((body, ""));
@@ -66,7 +66,7 @@ impl SemVersion {
     }
 }
 
-/// Whether a text consists of dot-separated parts of letters, digits and dashes; may be empty.
+/// Whether a text consists of identifiers separated by dots, each of letters, digits and dashes.
 fn identifiers(text: &str) -> bool {
     let part = |part: &str| {
         !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
@@ -157,7 +157,7 @@ fn version(
     SemVersion::parse(&text).ok_or_else(|| "Invalid Semantic Version".into())
 }
 
-/// `semverCompare CONSTRAINT VERSION`.
+/// Implements `semverCompare CONSTRAINT VERSION`.
 fn compare(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let text = args::chars(args, 0);
     cost::build_many(cx, text.len(), 64)?;
@@ -171,7 +171,7 @@ fn compare(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
 struct Constraint {
     operator: RangeOperator,
     version: SemVersion,
-    /// How many numbers were given: one for `1.x` and `1`, none for `*`.
+    /// Number of version numbers in the constraint: one for `1.x` and `1`, none for `*`.
     given: usize,
 }
 
@@ -187,7 +187,7 @@ enum RangeOperator {
     Caret,
 }
 
-/// Operators; longer ones precede their prefixes.
+/// Operators. A longer operator precedes its prefixes.
 const OPERATORS: [(&str, RangeOperator); 11] = [
     ("!=", RangeOperator::NotEqual),
     (">=", RangeOperator::GreaterEqual),
@@ -202,12 +202,12 @@ const OPERATORS: [(&str, RangeOperator); 11] = [
     ("^", RangeOperator::Caret),
 ];
 
-/// Alternatives, each a list of constraints that must all hold.
+/// Parses alternatives. All constraints of an alternative must hold.
 fn constraints(text: &str) -> Result<Vec<Vec<Constraint>>, String> {
     text.split("||").map(together).collect()
 }
 
-/// Parses constraints separated by spaces and commas; `1.2 - 3` is a range.
+/// Parses constraints separated by spaces and commas. `1.2 - 3` is a range.
 fn together(text: &str) -> Result<Vec<Constraint>, String> {
     let improper = || format!("improper constraint: {text}");
     let mut words = text
@@ -217,7 +217,7 @@ fn together(text: &str) -> Result<Vec<Constraint>, String> {
     let mut all = Vec::new();
     while let Some(word) = words.next() {
         let (operator, rest) = operator(word);
-        // A space may separate an operator from its version.
+        // A space is allowed between an operator and its version.
         let version = match rest {
             "" => words.next().ok_or_else(improper)?,
             rest => rest,
@@ -267,7 +267,7 @@ impl Constraint {
     }
 
     fn check(&self, version: &SemVersion) -> bool {
-        // A constraint without a pre-release matches only releases.
+        // A constraint without a pre-release only matches releases.
         let early = !version.prerelease.is_empty() && self.version.prerelease.is_empty();
         if early && (self.operator != RangeOperator::NotEqual || self.given < 3) {
             return false;
@@ -293,12 +293,12 @@ impl Constraint {
         }
     }
 
-    /// Whether the first numbers equal those of the constraint.
+    /// Whether the first `count` numbers equal those of the constraint.
     fn same(&self, version: &SemVersion, count: usize) -> bool {
         version.numbers[..count] == self.version.numbers[..count]
     }
 
-    /// `~1.2.3` matches 1.2.x from 1.2.3 on; `~1` matches any 1.x.
+    /// Whether a version matches `~`: `~1.2.3` matches 1.2.x from 1.2.3 on, and `~1` matches 1.x.
     fn tilde(&self, version: &SemVersion) -> bool {
         if version.order(&self.version) == Ordering::Less {
             return false;
@@ -307,7 +307,8 @@ impl Constraint {
         anything || self.same(version, self.given.min(2))
     }
 
-    /// `^1.2.3` matches later versions whose first nonzero number is the same.
+    /// Whether a version matches `^`: `^1.2.3` matches later versions with the same first nonzero
+    /// number.
     fn caret(&self, version: &SemVersion) -> bool {
         if version.order(&self.version) == Ordering::Less {
             return false;

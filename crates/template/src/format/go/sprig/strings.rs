@@ -57,7 +57,8 @@ fn hello(_: &mut FunctionContext<'_, '_>, _: &[GoValue]) -> FnResult {
     Ok("Hello!".into())
 }
 
-/// Charges for a part of a text, which Go shares and this copies.
+/// Charges for a part of a text and returns it. Go shares the text, but this implementation copies
+/// it.
 fn part(cx: &mut FunctionContext<'_, '_>, part: &[u8]) -> FnResult {
     cost::build(cx, part.len())?;
     Ok(GoValue::Str(part.into()))
@@ -73,7 +74,7 @@ fn trim(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
 
 fn trim_all(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let (set, text) = (args::chars(args, 0), args::chars(args, 1));
-    // Every character at the ends is compared with the entire set.
+    // Each character at the ends is compared with the entire set.
     cost::scan(cx, text.len().saturating_mul(1 + set.len() / 16))?;
     cost::build_many(cx, set.len(), size_of::<char>())?;
     let chars: Vec<char> = set.chars().collect();
@@ -90,7 +91,7 @@ fn trim_suffix(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     part(cx, text.strip_suffix(args::text(args, 0)).unwrap_or(text))
 }
 
-/// Applies a function on characters whose result has about the size of the text.
+/// Applies a function to the characters. The result has about the size of the text.
 fn recase(
     cx: &mut FunctionContext<'_, '_>,
     args: &[GoValue],
@@ -145,7 +146,7 @@ fn initials(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
 
 fn without_space(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let text = args::text(args, 0);
-    // Four bytes per character for the intermediate array.
+    // The intermediate array needs four bytes per character.
     cost::build_many(cx, text.len(), 4)?;
     Ok(word_split::without_space(text).into())
 }
@@ -198,7 +199,7 @@ fn has_suffix(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(text.ends_with(suffix).into())
 }
 
-/// Charges for a search, which in the worst case compares the needle at every offset.
+/// Charges for a search. In the worst case it compares the needle at every offset.
 fn pay_for_search(
     cx: &mut FunctionContext<'_, '_>,
     text: &[u8],
@@ -280,8 +281,8 @@ fn line_width(args: &[GoValue]) -> usize {
 }
 
 fn wrapped(cx: &mut FunctionContext<'_, '_>, text: &[u8], how: Wrap<'_>) -> FnResult {
-    // The skipped spaces already paid for a line that ends early at a space, so there are at most
-    // two breaks per full line.
+    // A line that ends early at a space skips that space, so there are at most two breaks per full
+    // line.
     let breaks = (text.len() / how.width).saturating_add(1).saturating_mul(2);
     cost::build_many(cx, breaks.min(text.len()), how.newline.len())?;
     cost::build(cx, text.len())?;
@@ -292,7 +293,7 @@ fn plural(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(args::value(args, usize::from(args::int(args, 2) != 1)))
 }
 
-/// Writes all values that are not nil with `write`, separated by spaces.
+/// Writes all non-nil values with `write`, separated by spaces.
 fn listed(
     cx: &mut FunctionContext<'_, '_>,
     args: &[GoValue],
@@ -302,7 +303,7 @@ fn listed(
     for arg in args.iter().filter(|arg| !matches!(arg, GoValue::Nil)) {
         let text = cost::display(cx, arg)?;
         let text = text.as_bytes();
-        // Each byte that is not printable becomes `\x00`.
+        // An unprintable byte is written as `\x00`.
         let plain = |byte: &&u8| (b' '..=b'~').contains(*byte);
         let escapes = text.len() - text.iter().filter(plain).count();
         cost::build(cx, text.len() + 3 * escapes)?;
@@ -349,8 +350,8 @@ fn to_strings(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     cost::strings(cx, texts)
 }
 
-/// Converts a value to a list of texts like Sprig: the elements that are not nil, or a single
-/// value.
+/// Converts a value to a list of texts like Sprig: the non-nil elements of a list, or the value
+/// itself.
 pub(super) fn texts(
     cx: &mut FunctionContext<'_, '_>,
     value: &GoValue,

@@ -1,14 +1,15 @@
-//! Cutting, wrapping and indenting of text, by bytes as in Go: a cut may split a character. The
-//! functions that templates call check the limits before they call these.
+//! Cutting, wrapping and indenting of text. As in Go these work on bytes, so a cut may split a
+//! character. Callers check the limits first.
 
 use std::ops::Range;
 
-/// Go's message for a slice expression out of bounds.
+/// Returns Go's message for a slice expression that is out of bounds.
 fn out_of_range(from: i64, to: i64) -> String {
     format!("runtime error: slice bounds out of range [{from}:{to}]")
 }
 
-/// Returns the bytes that `trunc` keeps: the first `count`, or the last if `count` is negative.
+/// Returns the bytes that `trunc` keeps: the first `count`, or the last ones if `count` is
+/// negative.
 pub(super) fn trunc(count: i64, text: &[u8]) -> &[u8] {
     let kept = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
     if kept >= text.len() {
@@ -20,8 +21,8 @@ pub(super) fn trunc(count: i64, text: &[u8]) -> &[u8] {
     &text[..kept]
 }
 
-/// Sprig's `substr`: a negative start means the start of the text, a negative or too large end its
-/// end.
+/// Sprig's `substr`. A negative start means the start of the text. A negative or too large end
+/// means the end of the text.
 pub(super) fn substr(start: i64, end: i64, text: &[u8]) -> Result<&[u8], String> {
     let length = i64::try_from(text.len()).unwrap_or(i64::MAX);
     let (start, end) = match (start, end) {
@@ -46,8 +47,8 @@ fn range(start: i64, end: i64) -> Option<Range<usize>> {
     Some(usize::try_from(start).ok()?..usize::try_from(end).ok()?)
 }
 
-/// Shortens a text to at most `width` bytes, with dots where text is omitted before (`offset`) or
-/// after. The rules for the offset are those of goutils.
+/// Shortens a text to at most `width` bytes, by the rules of goutils. Dots replace the text omitted
+/// at the start (with `offset`) and at the end.
 pub(super) fn abbreviate(text: &[u8], offset: i64, width: i64) -> Vec<u8> {
     let Ok(width) = usize::try_from(width) else {
         return text.to_vec();
@@ -83,11 +84,11 @@ pub(super) struct Wrap<'a> {
     pub(super) width: usize,
     /// Separator between lines.
     pub(super) newline: &'a [u8],
-    /// Whether a word longer than a line is broken.
+    /// Whether to break words longer than a line.
     pub(super) break_words: bool,
 }
 
-/// Breaks a text into lines at spaces, which line breaks replace.
+/// Breaks a text into lines. Each line break replaces a space.
 pub(super) fn wrap(text: &[u8], wrap: Wrap<'_>) -> Vec<u8> {
     let width = wrap.width.max(1);
     let mut out = Vec::with_capacity(text.len());
@@ -109,8 +110,8 @@ pub(super) fn wrap(text: &[u8], wrap: Wrap<'_>) -> Vec<u8> {
     out
 }
 
-/// Returns the length of the first line of a text longer than one line, and the number of bytes
-/// that the break replaces.
+/// Returns the length of the first line of a text that does not fit on one line, and the number of
+/// bytes that the line break replaces.
 fn first_line(text: &[u8], width: usize, break_words: bool) -> (usize, usize) {
     let space = |byte: &u8| *byte == b' ';
     if let Some(at) = text[..=width].iter().rposition(space) {
@@ -144,8 +145,8 @@ pub(super) fn lines(text: &[u8]) -> usize {
     text.iter().filter(|&&byte| byte == b'\n').count()
 }
 
-/// Yields the offsets of `needle` in `text`, without overlaps. An empty needle occurs before every
-/// character and at the end, as in Go.
+/// Returns the offsets of `needle` in `text`, without overlaps. As in Go, an empty needle occurs
+/// before every character and at the end.
 pub(super) fn occurrences(text: &[u8], needle: &[u8]) -> Vec<usize> {
     if needle.is_empty() {
         let mut starts = starts(text);
@@ -192,7 +193,7 @@ pub(super) fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
     }
 }
 
-/// Yields the start of each character; an invalid UTF-8 byte counts as one.
+/// Returns the start of each character. An invalid UTF-8 byte counts as a character.
 fn starts(text: &[u8]) -> Vec<usize> {
     let mut starts = Vec::new();
     let mut at = 0;
@@ -205,7 +206,7 @@ fn starts(text: &[u8]) -> Vec<usize> {
     starts
 }
 
-/// Splits a text at a separator; an empty one yields characters.
+/// Splits a text at a separator. An empty separator splits it into characters.
 pub(super) fn split<'a>(text: &'a [u8], separator: &[u8], limit: usize) -> Vec<&'a [u8]> {
     if limit == 0 {
         return Vec::new();

@@ -139,7 +139,7 @@ fn write_offset(out: &mut String, offset: i32, field: TimeField) {
     }
 }
 
-/// Parses a time by a layout; a time without a zone is in `zone`.
+/// Parses a time by a layout. A time without a zone is in `zone`.
 ///
 /// # Errors
 /// Returns the message of Go's `time.Parse`.
@@ -174,7 +174,7 @@ pub(super) fn parse(layout: &str, text: &str, zone: &TimeZone) -> Result<Zoned, 
     reader.parts.zoned(zone).map_err(complain)
 }
 
-/// Quotes a text like the time package: bytes that are not ASCII are escaped one by one.
+/// Quotes a text like Go's time package, which escapes each byte outside ASCII.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for byte in text.bytes() {
@@ -189,9 +189,9 @@ fn quoted(text: &str) -> String {
 }
 
 enum TimeParseError<'a> {
-    /// The remaining text, and the part of the layout that it does not match.
+    /// The remaining text, and the part of the layout that does not match.
     Mismatch(&'a str, &'a str),
-    /// Error in the numbers.
+    /// A number is out of range.
     Invalid(&'static str),
     Extra(&'a str),
 }
@@ -238,7 +238,7 @@ impl<'a> TimeReader<'a> {
         }
     }
 
-    /// Skips spaces: one in the layout matches any number of them.
+    /// Matches literal text. A space in the layout matches any number of spaces.
     fn literal(&mut self, text: &'a str) -> Result<(), TimeParseError<'a>> {
         let mut wanted = text;
         while let Some(first) = wanted.chars().next() {
@@ -259,7 +259,7 @@ impl<'a> TimeReader<'a> {
         Ok(())
     }
 
-    /// Reads one field; `None` if the text does not match it.
+    /// Reads one field. Returns `None` if the text does not match.
     fn field(&mut self, field: TimeField) -> Result<Option<()>, TimeParseError<'a>> {
         let read = match field {
             TimeField::Year => self.digits(4, 4).map(|year| self.parts.year = year),
@@ -275,7 +275,7 @@ impl<'a> TimeReader<'a> {
                 check(month, 1..=12, "month out of range")?
                     .map(|month| self.parts.month = Some(month))
             }
-            // The length of the month is checked when it is known.
+            // The day is checked later, when the length of the month is known.
             TimeField::Day(pad) => self.padded(pad, 2).map(|day| self.parts.day = Some(day)),
             TimeField::YearDay(pad) => self
                 .padded(pad, 3)
@@ -306,7 +306,7 @@ impl<'a> TimeReader<'a> {
         Ok(read)
     }
 
-    /// Reads a number with a minimum and maximum of digits.
+    /// Reads a number with between `least` and `most` digits.
     fn digits(&mut self, least: usize, most: usize) -> Option<i64> {
         let count = self
             .rest
@@ -348,7 +348,7 @@ impl<'a> TimeReader<'a> {
 
     fn fraction(&mut self, digits: usize, trimmed: bool) -> Option<()> {
         if !self.rest.starts_with(['.', ',']) {
-            // All of `.999` is optional.
+            // A fraction such as `.999` is optional.
             return trimmed.then_some(());
         }
         let found = self.rest[1..].bytes().take_while(u8::is_ascii_digit);
@@ -365,7 +365,7 @@ impl<'a> TimeReader<'a> {
         Some(())
     }
 
-    /// Go accepts a fraction after the seconds even if the layout has none.
+    /// Reads a fraction after the seconds. Go accepts one even if the layout has none.
     fn unannounced_fraction(&mut self, then: Option<&LayoutPart<'_>>) {
         let announced = matches!(then, Some(LayoutPart::Field(TimeField::Fraction { .. }, _)));
         let digits = self.rest.strip_prefix(['.', ',']).unwrap_or_default();
@@ -382,7 +382,7 @@ impl<'a> TimeReader<'a> {
         Some(())
     }
 
-    /// Reads `UTC` or another abbreviation; Go gives unknown ones no offset.
+    /// Reads `UTC` or another abbreviation. As in Go, an unknown one has no offset.
     fn zone_name(&mut self) -> Option<()> {
         let length = self.rest.bytes().take_while(u8::is_ascii_uppercase).count();
         if !(3..=5).contains(&length) {
@@ -481,7 +481,7 @@ impl TimeParts {
             .map_err(|_| TimeParseError::Invalid("day out of range"))
     }
 
-    /// Checks the day of the year, which must match month and day if both are given.
+    /// Checks the day of the year. It must match the month and the day, if these are given.
     fn date_of_year(&self, year: i16, day: i64) -> Result<Date, TimeParseError<'static>> {
         let date = Date::new(year, 1, 1)
             .and_then(|first| first.checked_add(jiff::Span::new().try_days(day - 1)?))

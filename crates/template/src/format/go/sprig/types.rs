@@ -25,7 +25,7 @@ pub(super) const FUNCTIONS: &[GoFunction] = &[
     GoFunction::new("toDecimal", &[ANY], to_decimal),
 ];
 
-/// Returns the kind in Go's reflection.
+/// Returns the value's kind in Go's reflection.
 pub(super) fn kind(value: &GoValue) -> &'static str {
     match value {
         GoValue::Nil => "invalid",
@@ -74,8 +74,8 @@ fn equal(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(deep_equal(cx, &args::value(args, 0), &args::value(args, 1))?.into())
 }
 
-/// Go's `reflect.DeepEqual`: values of different types are never equal, so the `int` 1 does not
-/// equal the `float64` 1. Each compared pair is one step.
+/// Go's `reflect.DeepEqual`. Values of different types are not equal, so the `int` 1 differs from
+/// the `float64` 1. Each compared pair is a step.
 pub(super) fn deep_equal(
     cx: &mut FunctionContext<'_, '_>,
     a: &GoValue,
@@ -91,7 +91,7 @@ pub(super) fn deep_equal(
     Ok(true)
 }
 
-/// Compares two values of one type, and queues their elements.
+/// Compares two values of the same type, and queues their elements for comparison.
 fn shallow_equal(
     cx: &mut FunctionContext<'_, '_>,
     a: &GoValue,
@@ -140,14 +140,14 @@ fn atoi(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(GoValue::Int(cast::atoi(&args::chars(args, 0)).unwrap_or(0)))
 }
 
-/// Parses octal digits, the notation of file modes.
+/// Parses an octal number, the notation of file modes.
 fn to_decimal(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let digits = cost::display(cx, &args::value(args, 0))?;
     let value = i64::from_str_radix(&digits.to_text(), 8).unwrap_or(0);
     Ok(GoValue::Int64(value))
 }
 
-/// Returns a deep copy, which shares no changes with the original.
+/// Returns a deep copy, which does not change with the original.
 pub(super) fn copied(cx: &mut FunctionContext<'_, '_>, value: &GoValue) -> FnResult {
     copy_level(cx, value, 0)
 }

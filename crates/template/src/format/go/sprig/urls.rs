@@ -1,4 +1,4 @@
-//! Parsing and building of URLs, like Go's `net/url`.
+//! Parses and builds URLs like Go's `net/url`.
 
 use super::super::{FunctionContext, FunctionError, GoFunction, GoMap, GoType, GoValue};
 use super::{args, cost, types};
@@ -10,7 +10,7 @@ pub(super) const FUNCTIONS: &[GoFunction] = &[
     GoFunction::new("urlJoin", &[GoType::MAP], join),
 ];
 
-/// The parts of a URL; missing ones are empty.
+/// Parts of a URL. Missing parts are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct UrlParts {
     scheme: String,
@@ -45,7 +45,7 @@ fn parse(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(GoValue::Map(map))
 }
 
-/// Go's errors show the URL without its fragment.
+/// Returns the URL for an error message. Like Go, it omits the fragment.
 fn shown(url: &str) -> &str {
     url.split('#').next().unwrap_or(url)
 }
@@ -131,7 +131,7 @@ impl UrlParts {
         Ok(())
     }
 
-    /// Returns the host without port and without the brackets of an address.
+    /// Returns the host without the port and without the brackets of an IPv6 address.
     fn hostname(&self) -> &str {
         let host = &self.host;
         if let Some(inner) = host.strip_prefix('[') {
@@ -179,7 +179,7 @@ impl UrlParts {
     }
 }
 
-/// Splits a URL into its scheme and the rest; no scheme if no colon comes first.
+/// Splits a URL into its scheme and the rest. The scheme is empty if the URL has none.
 fn scheme(text: &str) -> Result<(&str, &str), String> {
     let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
     let length = text.bytes().take_while(allowed).count();
@@ -216,7 +216,7 @@ fn unescaped(text: &str) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&out).into_owned())
 }
 
-/// Escapes all characters except letters, digits, `-_.~` and the given ones.
+/// Escapes all characters except letters, digits, `-_.~` and those in `kept`.
 fn escaped(text: &str, kept: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {

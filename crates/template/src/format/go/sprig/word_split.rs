@@ -1,9 +1,8 @@
-//! Letter case by words, by the rules of the two Go libraries that Sprig uses (xstrings 1.5 for
-//! snake, kebab and camel case; goutils for the rest).
+//! Letter case by words. The rules are those of the two Go libraries that Sprig uses: xstrings 1.5
+//! for snake, kebab and camel case, and goutils for the other functions.
 //!
-//! Texts here are sequences of characters. Go's quirks with bytes (`initials` and `nospace` treat
-//! every byte as a character) are reproduced, because a port that corrects them would print
-//! different prompts than the Go host.
+//! Texts are sequences of characters. `initials` and `nospace` reproduce Go's behavior of treating
+//! every byte as a character. Otherwise prompts would differ from those of a Go host.
 
 /// Class of a text for the word splitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,9 +10,9 @@ enum CharClass {
     /// A space, `_` or `-`.
     Connector,
     Punctuation,
-    /// Begins with an upper-case letter.
+    /// A word that begins with an upper-case letter.
     Upper,
-    /// Letters of alphabets, which excludes Chinese characters.
+    /// Letters of alphabets, which do not include Chinese characters.
     Letters,
     Number,
     Other,
@@ -30,9 +29,9 @@ pub(super) fn kebab(text: &str) -> String {
     lower_words(text, '-')
 }
 
-/// Converts `first_name` to `FirstName`. Leading connectors stay, and so does one of each pair of
-/// adjacent connectors. In a text of connectors only, the last one is doubled: xstrings also treats
-/// it as the text's only letter.
+/// Converts `first_name` to `FirstName`. Leading connectors stay, and one of each pair of adjacent
+/// connectors stays too. If the text consists only of connectors, the last one is doubled, because
+/// xstrings also treats it as a letter.
 pub(super) fn camel(text: &str) -> String {
     let body = text.trim_start_matches(is_connector);
     let mut out = text[..text.len() - body.len()].to_owned();
@@ -65,7 +64,7 @@ pub(super) fn camel(text: &str) -> String {
     out
 }
 
-/// Converts every letter after a non-letter to title case.
+/// Converts every letter that follows a non-letter to title case.
 pub(super) fn title(text: &str) -> String {
     let mut after_word = false;
     text.chars()
@@ -77,7 +76,7 @@ pub(super) fn title(text: &str) -> String {
         .collect()
 }
 
-/// Converts the first letter after white space to lower case.
+/// Converts every letter that follows white space to lower case.
 pub(super) fn untitle(text: &str) -> String {
     let mut after_space = true;
     text.chars()
@@ -110,8 +109,8 @@ pub(super) fn initials(text: &[u8]) -> String {
         .collect()
 }
 
-/// Removes white space. If there is any, goutils treats the remaining bytes as Latin-1 characters;
-/// text without white space is unchanged.
+/// Removes white space. Like goutils, it converts the remaining bytes to Latin-1 characters if it
+/// removes anything.
 pub(super) fn without_space(text: &[u8]) -> Vec<u8> {
     let kept: Vec<char> = text
         .iter()
@@ -156,7 +155,7 @@ impl WordSplitter<'_> {
         (self.word, self.rest) = self.rest.split_at(length);
     }
 
-    /// Writes the current word, and the separator before the next one.
+    /// Writes the current word, and the separator before the next word.
     fn turn(&mut self) {
         let (kind, word) = (self.kind, self.word);
         if kind != CharClass::Connector {
@@ -173,7 +172,7 @@ impl WordSplitter<'_> {
         }
     }
 
-    /// Splits `20xOK` as `20x_ok`: letters stay with the preceding number.
+    /// Splits `20xOK` as `20x_ok`, because letters belong to the number before them.
     fn after_number(&mut self) {
         while matches!(self.kind, CharClass::Letters | CharClass::Number) {
             self.push(self.kind, self.word);
@@ -235,7 +234,7 @@ fn first_word(text: &str) -> (CharClass, usize) {
     (kind, length)
 }
 
-/// Takes a capitalized word: `Name`, or `HTTP` from `HTTPStatus`.
+/// Returns the length of a capitalized word: `Name`, or `HTTP` in `HTTPStatus`.
 fn upper_word(text: &str) -> usize {
     let capitals = run(text, char::is_uppercase);
     let mut chars = text[capitals..].chars();
@@ -268,15 +267,15 @@ fn is_connector(c: char) -> bool {
     c == '-' || c == '_' || c.is_whitespace()
 }
 
-/// Whether a character is a letter of an alphabet. Chinese characters have no case, so a word of
-/// them is not split.
+/// Whether a character is a letter of an alphabet. Chinese characters have no case, so Chinese text
+/// is not split.
 fn is_letter(c: char) -> bool {
     c.is_alphabetic()
         && !matches!(c, '\u{3400}'..='\u{4D85}' | '\u{4E00}'..='\u{9FCC}' | '\u{20000}'..='\u{2B81D}')
 }
 
-/// Whether a character is punctuation (Unicode category P), for the likely blocks: ASCII without
-/// symbols, general punctuation, Chinese and full-width punctuation.
+/// Whether a character is punctuation (Unicode category P). Only common blocks are covered: ASCII,
+/// general punctuation, Chinese and full-width punctuation.
 fn is_punctuation(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_punctuation() && !"$+<=>^`|~".contains(c);
@@ -287,8 +286,8 @@ fn is_punctuation(c: char) -> bool {
         || matches!(c, '！'..='＃' | '％'..='＊' | '，'..='／' | '：' | '；' | '？' | '＠' | '［'..='］' | '＿' | '｛' | '｝' | '｟'..='･')
 }
 
-/// Whether a character ends a word for `title` (Go's strings.Title): not a letter, digit or
-/// underscore, and beyond ASCII only white space.
+/// Whether a character separates words for `title` (Go's `strings.Title`). In ASCII these are all
+/// characters except letters, digits and the underscore, otherwise only white space.
 fn separates(c: char) -> bool {
     match c {
         '_' => false,
@@ -298,12 +297,13 @@ fn separates(c: char) -> bool {
     }
 }
 
-/// Returns the upper-case form if it is one character, as in Go; `ß` has none.
+/// Returns the upper-case form. If it is not a single character, as for `ß`, the character stays
+/// unchanged, as in Go.
 pub(super) fn upper(c: char) -> char {
     single(c.to_uppercase(), c)
 }
 
-/// Returns the upper-case form; for a digraph character, only its first letter is upper case.
+/// Returns the title-case form. For a digraph character, only the first letter becomes upper case.
 fn title_case(c: char) -> char {
     match c {
         'Ǆ'..='ǆ' => 'ǅ',
@@ -314,9 +314,9 @@ fn title_case(c: char) -> char {
     }
 }
 
-/// Returns the lower-case form if it is one character.
+/// Returns the lower-case form, if it is a single character.
 pub(super) fn lower(c: char) -> char {
-    // The only letter whose full lower-case form has two characters.
+    // The only letter with a lower-case form of two characters.
     if c == 'İ' {
         return 'i';
     }
@@ -336,7 +336,7 @@ mod tests {
 
     #[test]
     fn words_are_split_as_xstrings_does() {
-        // Its documentation's own examples, and the quirks around numbers.
+        // Examples from the documentation of xstrings, and its special cases for numbers.
         let cases = [
             ("FirstName", "first_name"),
             ("HTTPServer", "http_server"),
@@ -380,8 +380,8 @@ mod tests {
         }
     }
 
-    /// What Sprig after 3.3.0 gives, with xstrings 1.5. Sprig 3.2 built with xstrings 1.4 alone
-    /// keeps every capital (`ABC` as `ABC`, `GOLANG_IS_GREAT` as `GOLANGISGREAT`).
+    /// Sprig after 3.3.0, with xstrings 1.5. Sprig 3.2 with xstrings 1.4 keeps every capital (`ABC`
+    /// as `ABC`, `GOLANG_IS_GREAT` as `GOLANGISGREAT`).
     #[test]
     fn capitals_in_a_row_are_one_word() {
         let cases = [

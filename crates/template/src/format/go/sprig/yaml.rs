@@ -1,7 +1,7 @@
-//! YAML reading and writing, like Helm's functions of these names: sorted keys, lists at the
-//! indentation of their key, `|` for multi-line text.
+//! Reads and writes YAML like Helm's functions. Keys are sorted, lists have the indentation of
+//! their key, and multi-line text is written with `|`.
 //!
-//! Reading has low budgets, because aliases of aliases can expand a small text to a huge value.
+//! The limits for reading are low, because nested aliases can expand a short text to a huge value.
 
 use quillet_core::value::MAX_DEPTH;
 use quillet_core::{Map, Value};
@@ -25,7 +25,7 @@ pub(super) const FUNCTIONS: &[GoFunction] = &[
     GoFunction::new("mustToYaml", &[ANY], must_to_yaml),
 ];
 
-/// Maximum number of values in one text; each use of an alias counts.
+/// Maximum number of values in a text. Each use of an alias counts.
 const MAX_NODES: usize = 20_000;
 
 /// Maximum memory per byte of text, without aliases.
@@ -44,14 +44,14 @@ fn read(
         ..Options::default()
     };
     let read = quillet_yaml::value(&text, &options);
-    // The first error is where reading stopped; later ones may only follow from it.
+    // Reading stopped at the first error. Later errors may only be its consequences.
     Ok(read.map_err(|found| match found.into_iter().next() {
         Some(first) => first.message,
         None => "not YAML".to_owned(),
     }))
 }
 
-/// Reads a map; on an error, returns a map with the message under `Error`.
+/// Reads a map. On an error, the result is a map with the message under `Error`.
 fn from_yaml(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let reason = match read(cx, args)? {
         Ok(Value::Map(map)) => return Ok(GoValue::Map(GoMap::core(map))),
@@ -63,7 +63,7 @@ fn from_yaml(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(GoValue::Map(GoMap::core(map)))
 }
 
-/// Reads a list; on an error, returns a list with the message.
+/// Reads a list. On an error, the result is a list with the message.
 fn from_yaml_array(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let reason = match read(cx, args)? {
         Ok(Value::List(list)) => return Ok(GoValue::List(GoList::core(list))),
@@ -89,7 +89,7 @@ fn must_to_yaml(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult 
     Ok(writer.out.into())
 }
 
-/// Position of a value, which decides what precedes it.
+/// Position of a value, which determines the separator before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum YamlPosition {
     Top,
@@ -106,7 +106,7 @@ struct YamlWriter<'c, 'a, 'p> {
 }
 
 impl YamlWriter<'_, '_, '_> {
-    /// Charges for the written bytes and the ones about to be written.
+    /// Charges for the written bytes and for the next `more` bytes.
     fn pay(&mut self, more: usize) -> Result<(), FunctionError> {
         let written = self.out.len() + more;
         let due = written.saturating_sub(self.paid);
@@ -151,7 +151,8 @@ impl YamlWriter<'_, '_, '_> {
         indent: usize,
         place: YamlPosition,
     ) -> Result<(), FunctionError> {
-        // A list is at the indentation of its key, but one step deeper in another list.
+        // A list has the indentation of its key, but a list in another list is indented by one more
+        // step.
         let indent = match place {
             YamlPosition::Entry => indent.saturating_sub(2),
             _ => indent,
@@ -182,7 +183,7 @@ impl YamlWriter<'_, '_, '_> {
         Ok(())
     }
 
-    /// Whether the first line continues after the dash of a list.
+    /// Begins a list or a map. Returns whether its first line is on the line of a list's dash.
     fn begin(&mut self, place: YamlPosition) -> bool {
         match place {
             YamlPosition::Top => false,
@@ -219,7 +220,7 @@ impl YamlWriter<'_, '_, '_> {
         Ok(())
     }
 
-    /// Writes a text in the first form that preserves it: plain, block, single-quoted,
+    /// Writes a text in the first form that preserves it: plain, block, single-quoted or
     /// double-quoted. A key is never a block.
     fn text(&mut self, text: &str, block: Option<usize>) -> Result<(), FunctionError> {
         let lines = text.matches('\n').count();
@@ -276,7 +277,7 @@ impl YamlWriter<'_, '_, '_> {
     }
 }
 
-/// Whether a reader would parse the plain text as another type.
+/// Whether a reader would not parse the plain text as a text.
 fn means_something_else(text: &str) -> bool {
     let word = matches!(
         text.to_ascii_lowercase().as_str(),
@@ -309,7 +310,7 @@ fn looks_like_a_number(text: &str) -> bool {
     (begins && body.parse::<f64>().is_ok()) || based("0x", 16) || based("0o", 8) || based("0b", 2)
 }
 
-/// Whether a text is `2025-06-18`, alone or followed by a time.
+/// Whether a text is a date such as `2025-06-18`, alone or followed by a time.
 fn looks_like_a_date(text: &str) -> bool {
     let shape = text.bytes().take(5).enumerate();
     text.len() >= 8

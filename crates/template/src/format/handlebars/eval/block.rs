@@ -1,4 +1,4 @@
-//! Blocks: chains of branches, the block helpers of handlebars.js, and sections.
+//! Evaluation of blocks: chains of branches, the block helpers of handlebars.js, and sections.
 
 use quillet_core::Value;
 
@@ -12,7 +12,7 @@ use crate::format::handlebars::ast::{Block, BlockBody, BranchArm, CallExpr, Call
 use crate::format::handlebars::helper::{Branches, Callee, HelperResult};
 use crate::format::javascript;
 
-/// Whether a branch was rendered, or the next one is tried.
+/// Whether a branch was rendered or the next one must be tried.
 #[derive(Clone, Copy, PartialEq)]
 enum BranchOutcome {
     Done,
@@ -24,7 +24,7 @@ impl Evaluator<'_, '_> {
         self.arms(&block.arms, block.otherwise.as_ref(), scope)
     }
 
-    /// Evaluates the branches of a chain, up to the one that is rendered.
+    /// Evaluates the branches of a chain until one is rendered.
     pub(super) fn arms(
         &mut self,
         arms: &[BranchArm],
@@ -38,7 +38,7 @@ impl Evaluator<'_, '_> {
                 otherwise,
             };
             let turn = self.arm(&arm.call, branches, scope);
-            // The location of the arm that failed, not of the first one.
+            // The error must have the location of the failed branch, not of the first one.
             if turn.map_err(|stop| self.place(stop, arm.call.path.span, scope))?
                 == BranchOutcome::Done
             {
@@ -83,7 +83,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// The result of a block helper is printed unescaped.
+    /// Writes the result of a block helper unescaped.
     fn append(&mut self, answer: HelperResult) -> Result<(), StopReason> {
         match answer {
             HelperResult::Value(value) => javascript::write(self.pass, &value, None),
@@ -103,7 +103,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// `if` and `unless`.
+    /// Evaluates `if` and `unless`.
     fn condition(
         &mut self,
         call: &CallExpr,
@@ -114,7 +114,7 @@ impl Evaluator<'_, '_> {
         let value = self.only(call, scope)?;
         let mut zero = false;
         for (name, expr) in &call.named {
-            // Unknown options are evaluated too, for the calls in them.
+            // Unknown options are evaluated too, so that calls in them are made.
             let option = self.value(expr, scope)?;
             zero |= &**name == "includeZero" && option.get().is_some_and(javascript::is_true);
         }
@@ -165,7 +165,7 @@ impl Evaluator<'_, '_> {
         Ok(BranchOutcome::Done)
     }
 
-    /// Evaluates named arguments without a meaning, to make the calls in them.
+    /// Evaluates named arguments that have no meaning, so that calls in them are made.
     fn options(&mut self, call: &CallExpr, scope: &Scope<'_>) -> Result<(), StopReason> {
         for (_, expr) in &call.named {
             self.value(expr, scope)?;
@@ -187,14 +187,14 @@ impl Evaluator<'_, '_> {
         Ok(value)
     }
 
-    /// Renders a body for each item of a list or entry of an object.
+    /// Renders a body for each item of a list or each entry of an object.
     fn each(
         &mut self,
         value: Option<&Value>,
         body: Option<&BlockBody>,
         scope: &Scope<'_>,
     ) -> Result<BranchOutcome, StopReason> {
-        // The loop is one location whose last element is overwritten per iteration.
+        // The loop enters one location and overwrites its last element in each iteration.
         let entered = self.pass.entered();
         self.pass.enter(0);
         let turn = self.turns(value, body, scope);
@@ -234,7 +234,7 @@ impl Evaluator<'_, '_> {
         (index, last): (usize, bool),
         scope: &Scope<'_>,
     ) -> Result<(), StopReason> {
-        // An empty body still costs a step, so long lists count.
+        // Each iteration is a step even with an empty body, so that long lists count.
         self.pass.step()?;
         self.pass.turn(index);
         let data = FrameData::Turn { key, index, last };
@@ -243,7 +243,7 @@ impl Evaluator<'_, '_> {
             parent: scope.frame,
         };
         match body {
-            // A key is created only if the body names it.
+            // The key is created only if the body uses it.
             Some(body) if body.params > 1 => {
                 let key = key.value();
                 let params = [Some(item), Some(&key)];
@@ -253,7 +253,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// Renders a body in another context, with block parameters.
+    /// Renders a body in another context and with block parameters.
     pub(super) fn inner(
         &mut self,
         body: Option<&BlockBody>,
@@ -267,7 +267,7 @@ impl Evaluator<'_, '_> {
             values: params,
             parent: scope.params,
         };
-        // handlebars.js adds no level for `../` if the context is unchanged.
+        // In handlebars.js an unchanged context adds no level for `../`.
         let stays = same(context, scope.context.value);
         let context = ContextStack {
             value: context,
@@ -280,7 +280,7 @@ impl Evaluator<'_, '_> {
         let inner = Scope {
             context: &context,
             frame: frame.or(scope.frame),
-            // A block without parameters must not hide those of outer blocks.
+            // A block without parameters must not hide the parameters of outer blocks.
             params: match body.params {
                 0 => scope.params,
                 _ => Some(&params),
@@ -300,7 +300,7 @@ impl Evaluator<'_, '_> {
             CallKind::Variable => return self.head(&call.path, scope),
             CallKind::Ambiguous => match self.ambiguous(call, scope)? {
                 CallOutput::Value(value) => return Ok(value),
-                // Pending: the section depends on the call.
+                // The section depends on a pending call.
                 _ => return Err(StopReason::Suspended),
             },
             _ => self.late(call, scope)?,
@@ -311,20 +311,20 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// Renders a section: blockHelperMissing in handlebars.js.
+    /// Renders a section, like `blockHelperMissing` of handlebars.js.
     fn section(
         &mut self,
         value: Option<&Value>,
         body: Option<&BlockBody>,
         scope: &Scope<'_>,
     ) -> Result<BranchOutcome, StopReason> {
-        // The fallback of a failed call renders `{{else}}`.
+        // An empty fallback value renders `{{else}}`.
         if value.is_some_and(|value| value.is_fallback() && is_empty(value)) {
             return Ok(BranchOutcome::Next);
         }
         match value.map(Value::represented_value) {
             None | Some(Value::Null | Value::Bool(false)) => return Ok(BranchOutcome::Next),
-            // `true` keeps the outer context.
+            // The value `true` keeps the outer context.
             Some(Value::Bool(true)) => self.optional(body, scope)?,
             Some(list @ Value::List(_)) => return self.each(Some(list), body, scope),
             value => self.inner(body, value, None, [None, None], scope)?,
@@ -333,7 +333,7 @@ impl Evaluator<'_, '_> {
     }
 }
 
-/// Whether handlebars.js treats a value as empty: all false values except zero, and `[]`.
+/// Whether handlebars.js treats a value as empty: all false values except zero, and an empty list.
 fn is_empty(value: &Value) -> bool {
     match value.represented_value() {
         Value::List(list) => list.is_empty(),

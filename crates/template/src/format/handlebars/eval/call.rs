@@ -1,4 +1,4 @@
-//! Calls of names: helpers, late-bound functions, and variables if the name is neither.
+//! Calls of names. A name is a helper, a late-bound function or a variable.
 
 use std::sync::Arc;
 
@@ -17,12 +17,12 @@ use crate::{
     CallArguments, CallState, ErrorKind, LimitKind, RenderError, StopReason, plugin_function,
 };
 
-/// The printed result of a call.
+/// Result of a call for printing.
 pub(super) enum CallOutput<'s> {
     Value(ScopedValue<'s>),
-    /// Text that is not escaped.
+    /// Text that must not be escaped.
     Safe(String),
-    /// Nothing to print: pending, or already written.
+    /// Nothing to print, because the call is pending or has already written its output.
     Nothing,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct EvaluatedArguments<'s> {
 }
 
 impl EvaluatedArguments<'_> {
-    /// Replaces fallback values by the values inside them; returns whether there were any.
+    /// Replaces fallback values by their inner values. Returns whether there were any.
     fn take_meant(&mut self) -> bool {
         let named = self.named.iter_mut().map(|(_, value)| value);
         let mut stood = false;
@@ -87,7 +87,7 @@ impl Evaluator<'_, '_> {
     ) -> Result<ScopedValue<'s>, StopReason> {
         self.pass.step()?;
         self.levels += 1;
-        // The level is not restored on an error, which ends the render.
+        // The level is not restored after an error, because the error ends the render.
         if self.levels > super::MAX_LEVELS {
             return Err(self.pass.limit(LimitKind::Nesting));
         }
@@ -104,8 +104,8 @@ impl Evaluator<'_, '_> {
         value
     }
 
-    /// Evaluates an argument, or returns `None` for a placeholder: the following arguments are
-    /// evaluated too, for the calls in them.
+    /// Evaluates an argument, or returns `None` for a placeholder. The caller continues with the
+    /// following arguments, so that calls in them are registered.
     fn argument<'s>(
         &mut self,
         expr: &'s Expr,
@@ -113,7 +113,7 @@ impl Evaluator<'_, '_> {
         hole: &mut bool,
     ) -> Result<ScopedValue<'s>, StopReason> {
         match self.value(expr, scope) {
-            // Stopped passes must not evaluate the remaining arguments.
+            // A stopped pass must not evaluate the remaining arguments.
             Err(StopReason::Suspended) if !self.pass.is_stopped() => {
                 *hole = true;
                 Ok(ScopedValue::Undefined)
@@ -122,7 +122,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// Evaluates a printed call.
+    /// Evaluates a call that is printed.
     pub(super) fn printed<'s>(
         &mut self,
         call: &'s CallExpr,
@@ -146,16 +146,16 @@ impl Evaluator<'_, '_> {
         Ok(printed(called))
     }
 
-    /// Evaluates a name without arguments: the function with exactly this name, then the variable,
-    /// then a function with another spelling. In dotprompt, where names are variables unless they
-    /// are known helpers, the variable comes first.
+    /// Evaluates a name without arguments. A function with exactly this name wins over the
+    /// variable, and the variable wins over a function with another spelling. In dotprompt the
+    /// variable wins over both, unless the name is a helper.
     pub(super) fn ambiguous<'s>(
         &mut self,
         call: &'s CallExpr,
         scope: &Scope<'s>,
     ) -> Result<CallOutput<'s>, StopReason> {
         let name = call.path.parts.first().map_or("", |name| &**name);
-        // An exact name wins over a variable, so that data cannot hide a tool.
+        // A function with the exact name wins over a variable, so that data cannot hide a tool.
         if !self.compiled.variables_first && self.pass.has_function(name) {
             return Ok(printed(self.call_bound(name, call, scope)?));
         }
@@ -178,7 +178,7 @@ impl Evaluator<'_, '_> {
         let names = self.pass.function_names();
         let found = plugin_function(name, &names).map(str::to_owned);
         let visited = names.len();
-        // The lookup compares with every function's name.
+        // The lookup compares the name with those of all functions.
         self.pass.steps(visited)?;
         Ok(found)
     }
@@ -190,7 +190,7 @@ impl Evaluator<'_, '_> {
         scope: &Scope<'_>,
     ) -> Result<CallState, StopReason> {
         let name = call.path.parts.join(".");
-        // The exact name first: looking for other spellings visits all functions.
+        // The exact name is tried first, because a search for other spellings visits all functions.
         let function = if self.pass.has_function(&name) {
             name
         } else {
@@ -199,14 +199,14 @@ impl Evaluator<'_, '_> {
                 None => return Err(self.unknown(&name)),
             }
         };
-        // Without arguments, variables are passed by the names of the parameters.
+        // If there are no arguments, the variables with the names of the parameters are passed.
         if call.positional.is_empty() && call.named.is_empty() {
             return self.call_bound(&function, call, scope);
         }
         let given = self.evaluate_arguments(call, scope)?;
         let positional = given.positional.iter().map(owned);
         let positional: Vec<Value> = positional.collect();
-        // A missing argument is omitted, so the function's default applies.
+        // A missing argument is omitted, so that the function's default applies.
         let named = given.named.iter();
         let named = named.filter_map(|(name, value)| Some((name.clone(), value.get()?.clone())));
         let arguments = CallArguments {
@@ -229,10 +229,10 @@ impl Evaluator<'_, '_> {
         self.answered(called)
     }
 
-    /// Returns a result as the template sees it.
+    /// Returns a result in the form that the template sees.
     fn answered(&mut self, called: CallState) -> Result<CallState, StopReason> {
         match called {
-            // In encoding mode even results of functions are data.
+            // In encoding mode the results of functions are untrusted data.
             CallState::Ready(value) if self.compiled.encoded => {
                 Ok(CallState::Ready(encoded(&value, self.pass)?))
             }
@@ -276,7 +276,7 @@ impl Evaluator<'_, '_> {
             let value = self.argument(expr, scope, &mut hole)?;
             given.named.push((name.clone(), value));
         }
-        // Only now, so that the calls in all arguments are registered in this pass.
+        // Checked last, so that the calls in all arguments are registered in this pass.
         if hole {
             Err(StopReason::Suspended)
         } else {
@@ -284,7 +284,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// Calls a helper of the program or of a preset.
+    /// Calls a helper of the host or of a preset.
     pub(super) fn native(
         &mut self,
         helper: &Helper,
@@ -292,7 +292,8 @@ impl Evaluator<'_, '_> {
         branches: Option<Branches<'_>>,
         scope: &Scope<'_>,
     ) -> Result<HelperResult, StopReason> {
-        // A helper may transform a text and would break or leak the secret in its marks.
+        // The marks are removed, because a helper that transforms a text could break them or reveal
+        // their secret.
         let mut given = self.evaluate_arguments(call, scope)?.without_marks();
         let stood = given.take_meant();
         let answer = helper.call(&mut HelperCall {
@@ -304,7 +305,7 @@ impl Evaluator<'_, '_> {
             scope,
         });
         let answer = match answer {
-            // A missing value has no fields.
+            // A rejected fallback value gives an empty result.
             Err(stop) if stood && stop.is_of_values() => {
                 HelperResult::Value(Value::Null.into_fallback())
             }
@@ -315,7 +316,7 @@ impl Evaluator<'_, '_> {
             return Err(StopReason::Suspended);
         }
         match &answer {
-            // A helper can nest a value that it was given.
+            // A helper may put an argument into a container.
             HelperResult::Value(value) if value.depth() > quillet_core::value::MAX_DEPTH => {
                 Err(self.pass.limit(LimitKind::ValueDepth))
             }
@@ -323,21 +324,21 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// Evaluates such a helper as an argument; its output becomes its value.
+    /// Evaluates a helper as an argument. Its output becomes the value.
     fn captured<'s>(
         &mut self,
         helper: &Helper,
         call: &CallExpr,
         scope: &Scope<'_>,
     ) -> Result<ScopedValue<'s>, StopReason> {
-        // As an argument, a helper's output is its value and must not reach the render's output.
+        // The output of the helper is captured, because it is a value here.
         let held = self.pass.capture();
         let answer = self.native(helper, call, None, scope);
         let (written, pending) = self.pass.release(held);
         match answer? {
             HelperResult::Value(value) => Ok(ScopedValue::Made(value)),
             HelperResult::Safe(text) => Ok(ScopedValue::Made(text.into())),
-            // Text with a gap must not become a value.
+            // Text with a missing part must not become a value.
             HelperResult::Written if pending => Err(StopReason::Suspended),
             HelperResult::Written => {
                 self.pass.charge(written.len())?;
@@ -357,7 +358,7 @@ impl Evaluator<'_, '_> {
         match callee {
             Callee::Lookup => self.lookup(call, scope),
             Callee::Log => {
-                // `log` prints nothing here, but the calls in its arguments count.
+                // `log` prints nothing, but calls in its arguments are made.
                 self.evaluate_arguments(call, scope)?;
                 Ok(ScopedValue::Undefined)
             }
@@ -370,7 +371,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// `lookup object key`.
+    /// Evaluates `lookup object key`.
     fn lookup<'s>(
         &mut self,
         call: &'s CallExpr,
@@ -385,11 +386,11 @@ impl Evaluator<'_, '_> {
         if hole {
             return Err(StopReason::Suspended);
         }
-        // handlebars.js returns a falsy object itself.
+        // handlebars.js returns a false object unchanged.
         if !object.get().is_some_and(javascript::is_true) {
             return Ok(object);
         }
-        // JavaScript converts a missing key to these property names.
+        // JavaScript converts a missing key to one of these property names.
         let name = match key.get() {
             None => "undefined".into(),
             Some(Value::Null) => "null".into(),
@@ -414,7 +415,7 @@ fn printed<'s>(called: CallState) -> CallOutput<'s> {
     }
 }
 
-/// Converts an argument of a function: a missing value becomes null.
+/// Converts an argument of a function. A missing value becomes null.
 fn owned(value: &ScopedValue<'_>) -> Value {
     value.get().cloned().unwrap_or_default()
 }

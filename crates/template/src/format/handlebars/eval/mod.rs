@@ -1,5 +1,5 @@
 //! Evaluator of compiled sources. Contexts, data and block parameters are linked frames on the
-//! native stack, so scopes need no allocation.
+//! native stack, so a scope needs no allocation.
 
 mod block;
 mod call;
@@ -22,8 +22,8 @@ use crate::format::javascript;
 use crate::format::python::float_text;
 use crate::{ErrorKind, LimitKind, Pass, RenderError, StopReason};
 
-/// Maximum depth of blocks, partials and calls. Each level takes a few hundred bytes of a 2 MiB
-/// stack, several kilobytes in a debug build.
+/// Maximum depth of blocks, partials and calls. Each level needs a few hundred bytes of the 2 MiB
+/// stack, and several kilobytes in a debug build.
 const MAX_LEVELS: usize = 300;
 
 pub(super) fn fail(reason: impl Into<String>) -> StopReason {
@@ -33,11 +33,11 @@ pub(super) fn fail(reason: impl Into<String>) -> StopReason {
 pub(super) struct Evaluator<'e, 'p> {
     compiled: &'e HandlebarsTemplate,
     pass: &'e mut Pass<'p>,
-    /// The variables as one value.
+    /// The variables as one object.
     root: &'e Value,
-    /// Variables that helpers have set; `None` depends on a pending call.
+    /// Variables that helpers have set. The value is `None` if it depends on a pending call.
     assigned: Vec<(Arc<str>, Option<Value>)>,
-    /// Whether a helper has read such a variable.
+    /// Whether a helper has read a variable whose value depends on a pending call.
     read_hole: Cell<bool>,
     levels: usize,
     /// Depth of partials.
@@ -80,7 +80,7 @@ impl<'e, 'p> Evaluator<'e, 'p> {
         }
     }
 
-    /// Renders a body; `outer` are the contexts at its call, which its inline partials see.
+    /// Renders a body. `outer` are the contexts outside it, which its inline partials can access.
     fn body(
         &mut self,
         body: &BlockBody,
@@ -158,7 +158,7 @@ impl<'e, 'p> Evaluator<'e, 'p> {
         }
     }
 
-    /// Fast path for the most common tag: a name in the context itself that is not a function.
+    /// Fast path for the most common tag: a name that is in the context and is not a function.
     #[inline]
     fn plain<'s>(&self, call: &CallExpr, scope: &Scope<'s>) -> Option<&'s Value> {
         let [name] = call.path.parts.as_slice() else {

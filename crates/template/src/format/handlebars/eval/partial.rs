@@ -1,4 +1,5 @@
-//! Partials: other sources by name, inline partials, and blocks passed to a partial.
+//! Evaluation of partials: other sources by name, inline partials, and blocks that are passed to a
+//! partial.
 
 use quillet_core::{Map, Value, nearest};
 
@@ -102,7 +103,7 @@ impl<'e> Evaluator<'e, '_> {
         }
     }
 
-    /// Calls a partial with a block, whose inline partials are passed too.
+    /// Calls a partial with a block. The inline partials of the block are passed too.
     fn partial_block(
         &mut self,
         target: Option<&PartialTarget<'_>>,
@@ -164,7 +165,7 @@ impl<'e> Evaluator<'e, '_> {
         }
     }
 
-    /// Renders the block that was passed to a partial, in the scope of its call.
+    /// Renders the block that was passed to a partial, in the scope of the partial's call.
     fn block_body(
         &mut self,
         block: &PartialBlock<'_>,
@@ -182,7 +183,8 @@ impl<'e> Evaluator<'e, '_> {
         self.body(block.body, &inner, contexts)
     }
 
-    /// Resolves a name. Returns `None` if the partial does not exist but a block does.
+    /// Resolves a partial's name. Returns `None` if the partial does not exist but its tag has a
+    /// block to render instead.
     fn target<'s>(
         &mut self,
         partial: &'s Partial,
@@ -219,7 +221,7 @@ impl<'e> Evaluator<'e, '_> {
         let mut inlines = scope.inlines;
         while let Some(inner) = inlines {
             self.pass.steps(inner.partials.len() + 1)?;
-            // Of two with the same name, the later one counts.
+            // The later of two inline partials with the same name wins.
             let mut partials = inner.partials.iter().rev();
             if let Some((_, body)) = partials.find(|(known, _)| known == name) {
                 return Ok(Some(PartialTarget::Inline(body, inner)));
@@ -238,7 +240,7 @@ impl<'e> Evaluator<'e, '_> {
         error.into()
     }
 
-    /// Returns the context of a partial, extended by the named arguments.
+    /// Returns the context of a partial, with the named arguments added.
     fn merged(
         &mut self,
         context: &ScopedValue<'_>,
@@ -266,7 +268,7 @@ impl<'e> Evaluator<'e, '_> {
     }
 }
 
-/// Pushes a context, unless it is already the innermost.
+/// Pushes a context, unless it equals the innermost one.
 fn joined<'s>(
     value: Option<&'s Value>,
     contexts: Option<&'s ContextStack<'s>>,

@@ -8,7 +8,7 @@ use crate::StopReason;
 use crate::format::handlebars::ast::{Path, Root};
 use crate::format::javascript::{PropertyValue, property};
 
-/// Bytes of text whose length is computed in one step.
+/// Number of bytes of text that are scanned per step.
 const TEXT_PER_STEP: usize = 256;
 
 impl Evaluator<'_, '_> {
@@ -22,7 +22,7 @@ impl Evaluator<'_, '_> {
         self.walk(path, value, parts)
     }
 
-    /// Evaluates a printed or called name: in a strict template it must exist.
+    /// Evaluates a printed or called name. In a strict template the value must exist.
     pub(super) fn head<'s>(
         &mut self,
         path: &Path,
@@ -48,7 +48,8 @@ impl Evaluator<'_, '_> {
             value = match value {
                 ScopedValue::Held(held) => self.property(held, part)?,
                 ScopedValue::Made(made) => match self.property(&made, part)? {
-                    // A value that was computed cannot be borrowed from, so its property is cloned.
+                    // A property of a computed value is cloned, because the value does not live
+                    // long enough to be borrowed.
                     ScopedValue::Held(value) => ScopedValue::Made(value.clone()),
                     ScopedValue::Made(value) => ScopedValue::Made(value),
                     ScopedValue::Undefined => ScopedValue::Undefined,
@@ -98,7 +99,7 @@ impl Evaluator<'_, '_> {
 
     /// Returns a variable that a helper has set, if the context is the root.
     fn assigned(&self, context: Option<&Value>, name: &str) -> Option<&Option<Value>> {
-        // Compared by address: only the root itself has variables set by helpers.
+        // Compared by address, because only the root itself has variables set by helpers.
         if self.assigned.is_empty() || !context.is_some_and(|value| std::ptr::eq(value, self.root))
         {
             return None;
@@ -106,7 +107,7 @@ impl Evaluator<'_, '_> {
         self.set_value(name)
     }
 
-    /// Returns a variable that a helper has set; its value is `None` if it depends on a pending
+    /// Returns a variable that a helper has set. The value is `None` if it depends on a pending
     /// call.
     pub(super) fn set_value(&self, name: &str) -> Option<&Option<Value>> {
         let (_, value) = self.assigned.iter().find(|(known, _)| **known == *name)?;
@@ -118,7 +119,7 @@ impl Evaluator<'_, '_> {
         value: &'v Value,
         name: &str,
     ) -> Result<ScopedValue<'v>, StopReason> {
-        // Characters and `length` are in UTF-16 units, so the text is scanned.
+        // Indexes and `length` are in UTF-16 units, so the text is scanned.
         if let Value::Str(text) = value {
             self.pass.steps(text.len() / TEXT_PER_STEP)?;
         }
@@ -129,10 +130,10 @@ impl Evaluator<'_, '_> {
         })
     }
 
-    /// Looks up `@name`, passed with its `@`.
+    /// Looks up the data `@name`. The name includes the `@`.
     fn data<'s>(&self, name: &str, levels: usize, scope: &Scope<'s>) -> ScopedValue<'s> {
         let mut frame = scope.frame;
-        // `../` in data paths counts frames, not contexts.
+        // In data paths `../` counts frames, not contexts.
         for _ in 0..levels {
             match frame {
                 Some(inner) => frame = inner.parent,
@@ -154,7 +155,7 @@ impl Evaluator<'_, '_> {
             }
             frame = inner.parent;
         }
-        // Programs pass such data as variables whose name begins with `@`.
+        // Hosts pass such data as variables whose names begin with `@`.
         scope.root.as_map().and_then(|root| root.get(name)).into()
     }
 }

@@ -1,5 +1,6 @@
 //! Name scopes of an evaluation: chains of contexts, loop data, block parameters and inline
-//! partials, innermost first. All of them are on the native stack.
+//! partials. Each chain begins with the innermost element, and all elements are on the native
+//! stack.
 
 use std::sync::Arc;
 
@@ -27,7 +28,8 @@ impl ScopedValue<'_> {
         }
     }
 
-    /// The same for a helper, which may change a text including the secret in its marks.
+    /// Returns the value without marks, for a helper that may change a text and would break the
+    /// secret in its marks.
     pub(in crate::format::handlebars) fn without_marks(self) -> Self {
         let text = self.get().and_then(Value::as_str);
         match text.and_then(structure::unmarked) {
@@ -43,10 +45,10 @@ impl<'s> From<Option<&'s Value>> for ScopedValue<'s> {
     }
 }
 
-/// Everything that a name can refer to at one position.
+/// Everything that a name can refer to at a position.
 #[derive(Clone, Copy)]
 pub(in crate::format::handlebars) struct Scope<'s> {
-    /// The current source, for its text and for errors.
+    /// Index of the current source, for its text and for errors.
     pub(super) source: usize,
     /// The variables.
     pub(super) root: &'s Value,
@@ -58,13 +60,13 @@ pub(in crate::format::handlebars) struct Scope<'s> {
     pub(super) block: Option<&'s PartialBlock<'s>>,
 }
 
-/// A context, and the outer ones that `../` reaches.
+/// A context with its outer contexts, which `../` reaches.
 pub(in crate::format::handlebars) struct ContextStack<'s> {
     pub(in crate::format::handlebars) value: Option<&'s Value>,
     pub(super) parent: Option<&'s ContextStack<'s>>,
 }
 
-/// Data set by a loop or a helper: `@index`, `@key`.
+/// Data that a loop or a helper has set, such as `@index` and `@key`.
 pub(super) struct DataFrame<'s> {
     pub(super) data: FrameData<'s>,
     pub(super) parent: Option<&'s DataFrame<'s>>,
@@ -94,30 +96,30 @@ impl Key<'_> {
     }
 }
 
-/// Values of the block parameters of one block.
+/// Values of the parameters of a block.
 pub(super) struct BlockParams<'s> {
     pub(super) values: [Option<&'s Value>; 2],
     pub(super) parent: Option<&'s BlockParams<'s>>,
 }
 
-/// The inline partials that one body defines.
+/// Inline partials that a body defines.
 pub(super) struct Inlines<'s> {
     pub(super) partials: Vec<(String, &'s BlockBody)>,
-    /// Scope of their definition.
+    /// Index of the source with the definition.
     pub(super) source: usize,
     pub(super) contexts: Option<&'s ContextStack<'s>>,
     pub(super) params: Option<&'s BlockParams<'s>>,
     pub(super) parent: Option<&'s Inlines<'s>>,
 }
 
-/// The body of a `{{#> …}}`, with its scope.
+/// The body of a `{{#> …}}` and its scope.
 pub(super) struct PartialBlock<'s> {
     pub(super) body: &'s BlockBody,
     pub(super) scope: &'s Scope<'s>,
 }
 
 impl<'s> Scope<'s> {
-    /// Creates the scope of a source without outer scopes.
+    /// Creates the scope of a source, without outer scopes.
     pub(super) fn of_source(source: usize, root: &'s Value, context: &'s ContextStack<'s>) -> Self {
         Scope {
             source,
@@ -132,7 +134,7 @@ impl<'s> Scope<'s> {
 }
 
 impl<'s> ContextStack<'s> {
-    /// Returns the context this number of levels outside.
+    /// Returns the context at this number of levels outward.
     pub(super) fn up(&'s self, levels: usize) -> Option<&'s ContextStack<'s>> {
         let mut context = self;
         for _ in 0..levels {
@@ -142,13 +144,13 @@ impl<'s> ContextStack<'s> {
     }
 }
 
-/// Whether two contexts are the same: `../` does not count a block that keeps its context. Texts
-/// and numbers are compared by value, as in JavaScript.
+/// Whether two contexts are the same, because `../` ignores a block that keeps its context. As in
+/// JavaScript, texts and numbers are compared by value.
 pub(super) fn same(one: Option<&Value>, other: Option<&Value>) -> bool {
     match (one, other) {
         (None | Some(Value::Null), None | Some(Value::Null)) => true,
         (Some(Value::Map(a)), Some(Value::Map(b))) => std::ptr::eq(a.table(), b.table()),
-        // Different empty lists may share an address, and are indistinguishable.
+        // Different empty lists may share an address, but they cannot be told apart.
         (Some(Value::List(a)), Some(Value::List(b))) => std::ptr::eq(a.as_slice(), b.as_slice()),
         (Some(Value::List(_) | Value::Map(_)), _) | (_, Some(Value::List(_) | Value::Map(_))) => {
             false

@@ -1,4 +1,4 @@
-//! Skips nodes that depend on a pending call: the variables that their helpers could set become
+//! Skips nodes that depend on a pending call. Variables that their helpers could set become
 //! placeholders.
 
 use quillet_core::Value;
@@ -14,16 +14,16 @@ use crate::format::handlebars::helper::{Callee, Effect};
 /// Effects of nodes on the following text.
 #[derive(Default)]
 struct SideEffects<'t> {
-    /// Variables that they set.
+    /// Variables that the nodes set.
     sets: Vec<&'t str>,
-    /// Whether they may set any other variable.
+    /// Whether the nodes may set any other variable.
     unknown: bool,
-    /// Whether they render partials.
+    /// Whether the nodes render partials.
     elsewhere: bool,
 }
 
 impl Evaluator<'_, '_> {
-    /// Skips a node; `holes` is the number of placeholders at its start.
+    /// Skips a node. `holes` is the number of placeholders at its start.
     #[cold]
     pub(super) fn skip(&mut self, node: &Node, holes: usize) -> Result<(), StopReason> {
         if self.pass.is_stopped() {
@@ -112,7 +112,7 @@ impl<'t> SideEffects<'t> {
     }
 }
 
-/// Returns the variable that `set` sets, if the template names it.
+/// Returns the variable that a `set` helper sets, if its name is constant.
 fn variable(call: &CallExpr) -> Option<&str> {
     let mut named = call.named.iter();
     let named = named.find(|(name, _)| &**name == "name");

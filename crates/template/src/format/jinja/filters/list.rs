@@ -55,7 +55,7 @@ pub(super) fn last(
     Ok(last.unwrap_or(Value::UNDEFINED))
 }
 
-/// Returns a random item: the same one in every pass of a render.
+/// Returns a random item. It is the same item in every pass of a render.
 pub(super) fn random(
     e: &mut Evaluator<'_, '_>,
     value: &Value,
@@ -139,7 +139,7 @@ pub(super) fn join(
     Ok(texts.join(&*separator).into())
 }
 
-/// Returns a value inside an item: by name, dotted path or index; without one, the item itself.
+/// Returns a value inside an item, by name, dotted path or index. Without a path, returns the item.
 fn lookup(e: &mut Evaluator<'_, '_>, item: &Value, path: Option<&Value>) -> FilterResult<Value> {
     let path = match path {
         None | Some(Value::None) => return Ok(item.clone()),
@@ -169,7 +169,7 @@ pub(super) fn attr(
 ) -> FilterResult<Value> {
     let name = given.need(0, "name")?.clone();
     let name = e.text(&name)?;
-    // Unlike the dot, this never looks up keys.
+    // Unlike the dot operator, this filter does not look up keys.
     let found = match value {
         Value::Dict(_) => match e.attribute(value, &name)? {
             Some(method @ Value::Method(_)) => Some(method),
@@ -220,7 +220,7 @@ fn rest(given: &EvaluatedArguments, from: usize) -> EvaluatedArguments {
     }
 }
 
-/// The four filters that select items by a test.
+/// Implements the four filters that select items by a test.
 fn keep(
     e: &mut Evaluator<'_, '_>,
     value: &Value,
@@ -292,7 +292,7 @@ pub(super) fn rejectattr(
     keep(e, value, given, true, false)
 }
 
-/// Converts to lower case, unless case matters.
+/// Converts a text to lower case, unless the comparison is case-sensitive.
 fn folded(e: &mut Evaluator<'_, '_>, value: Value, sensitive: bool) -> FilterResult<Value> {
     match value {
         Value::Str(text) if !sensitive => {
@@ -303,8 +303,8 @@ fn folded(e: &mut Evaluator<'_, '_>, value: Value, sensitive: bool) -> FilterRes
     }
 }
 
-/// Sorts by keys; stable, with an error if two keys cannot be compared. The standard sort may panic
-/// on an order that is not total, which NaN causes.
+/// Sorts values by their keys. The sort is stable, and it returns an error if two keys cannot be
+/// compared. The standard sort may panic with NaN, which has no total order.
 fn sort_by_key(
     e: &mut Evaluator<'_, '_>,
     keyed: Vec<(Value, Value)>,
@@ -345,8 +345,9 @@ fn merge_sort(
     Ok(merged)
 }
 
-/// Compares sort keys: a tuple of one value, or of several for `attribute="a,b"`. In a tuple,
-/// undefined values compare equal before they fail to compare.
+/// Returns the sort key of an item: a tuple of its value, or of several values for
+/// `attribute="a,b"`. Within a tuple, undefined values compare as equal instead of failing the
+/// comparison.
 fn sort_key(
     e: &mut Evaluator<'_, '_>,
     item: &Value,

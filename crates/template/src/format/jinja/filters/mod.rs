@@ -1,5 +1,5 @@
-//! Filters: the operators after `|`. Each charges before it builds a value, and counts visited
-//! items as steps.
+//! Filters: the operators after `|`. Each filter charges before it builds a value, and counts each
+//! visited item as a step.
 
 mod list;
 mod number;
@@ -16,7 +16,7 @@ type FilterFn =
 
 pub(super) struct FilterEntry {
     pub(super) name: &'static str,
-    /// Names of its parameters; `None` if it takes any arguments.
+    /// Names of the parameters. `None` if the filter accepts any arguments.
     pub(super) parameters: Option<&'static [&'static str]>,
     pub(super) run: FilterFn,
 }
@@ -157,8 +157,8 @@ fn default(
     })
 }
 
-/// `tojson` of transformers escapes nothing; jinja2's own escapes `<`, `>`, `&` and `'`, writes
-/// ASCII only, and sorts keys.
+/// Implements `tojson`. The version of transformers escapes nothing. jinja2's own version escapes
+/// `<`, `>`, `&` and `'`, writes ASCII only, and sorts keys.
 fn tojson(
     e: &mut Evaluator<'_, '_>,
     value: &Value,
@@ -200,7 +200,7 @@ fn tojson(
         .into())
 }
 
-/// Returns the indentation of one level: a number of blanks, or a text.
+/// Returns the indentation per level. The argument is a number of blanks or a text.
 fn indent(e: &mut Evaluator<'_, '_>, given: Option<&Value>) -> Result<Option<String>, StopReason> {
     match given {
         None | Some(Value::None) => Ok(None),

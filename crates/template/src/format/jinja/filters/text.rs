@@ -50,7 +50,8 @@ pub(super) fn title(
 ) -> FilterResult<Value> {
     let text = e.text(value)?;
     e.charge(text.len() * 2)?;
-    // jinja2 starts words after blanks and opening brackets, Python after any non-letter.
+    // In jinja2 a word starts after a blank or an opening bracket. In Python it starts after any
+    // character that is not a letter.
     let starts = |c: char| c.is_whitespace() || "-({[<".contains(c);
     Ok(cased_words(&text, starts).into())
 }
@@ -78,7 +79,7 @@ pub(super) fn center(
     let width = given.size(0, "width", 80)?;
     e.charge(text.len().saturating_add(width))?;
     let missing = width.saturating_sub(text.chars().count());
-    // Depending on the width, Python puts the odd blank left or right.
+    // As in Python, the width determines on which side an odd blank goes.
     let left = missing / 2 + (missing & width & 1);
     Ok(padded(&text, left, missing - left, ' ').into())
 }
@@ -121,7 +122,7 @@ pub(super) fn replace(
     e.replace(&text, &old, &new, count)
 }
 
-/// Returns the text, for filters without other arguments.
+/// Returns the text of a value, for filters without other arguments.
 fn only_text(e: &Evaluator<'_, '_>, value: &Value) -> FilterResult<Arc<str>> {
     match value {
         Value::Str(text) => Ok(Arc::clone(text)),
@@ -181,7 +182,7 @@ pub(super) fn truncate(
         )));
     }
     if let Value::List(_) | Value::Dict(_) = value {
-        // Any short enough value with a length stays unchanged.
+        // A value that is short enough stays unchanged, if it has a length.
         let Value::Int(items) = super::list::length(e, value, &EvaluatedArguments::default())?
         else {
             return Err(fail("truncate needs a text"));
@@ -257,7 +258,7 @@ pub(super) fn urlencode(
     Ok(parts.join("&").into())
 }
 
-/// Encodes like a form: a blank becomes a plus sign.
+/// Encodes a blank as a plus sign, as in HTML forms.
 fn plus(text: &str) -> String {
     quoted(text, b" ").replace(' ', "+")
 }
@@ -306,7 +307,7 @@ pub(super) fn wordwrap(
     Ok(wrapped.collect::<Vec<_>>().join(newline).into())
 }
 
-/// Wraps greedily; blanks between words are kept inside a line and dropped at its end.
+/// Wraps a line greedily. Blanks between words are kept inside a line and dropped at its end.
 fn wrap_line(line: &str, width: usize, breaks: bool) -> Vec<String> {
     let mut lines = Vec::new();
     let mut current = String::new();
@@ -341,7 +342,7 @@ fn wrap_line(line: &str, width: usize, breaks: bool) -> Vec<String> {
     lines
 }
 
-/// Splits into words and the blanks between them.
+/// Splits a line into words and the blanks between them.
 fn chunks(line: &str) -> Vec<&str> {
     let mut chunks = Vec::new();
     let mut rest = line;

@@ -6,7 +6,7 @@ use super::super::eval::{Evaluator, fail};
 use super::super::value::Value;
 use crate::StopReason;
 
-/// Escapes HTML characters; with `once`, not those of existing references.
+/// Escapes HTML characters. With `once`, existing references are not escaped again.
 pub(super) fn html(
     e: &mut Evaluator<'_, '_>,
     input: &Value,
@@ -33,7 +33,7 @@ pub(super) fn html(
     Ok(out.into())
 }
 
-/// Whether `name;` or `#number;` follows. The search is limited to the length of the longest name.
+/// Whether `name;` or `#number;` follows. Only as many characters as the longest name are searched.
 fn is_reference(text: &str) -> bool {
     let (digits, rest) = match text.strip_prefix('#') {
         Some(rest) => (true, rest),
@@ -57,7 +57,7 @@ pub(super) fn without_tags(text: &str) -> String {
         ("<!--", "-->"),
         ("<style", "</style>"),
     ];
-    // If one end tag is missing here, it is missing for all later openings too.
+    // An end tag that is missing here is missing for all later openings too.
     let mut ends = [true; 3];
     let mut without_blocks = String::with_capacity(text.len());
     let mut rest = text;
@@ -191,7 +191,7 @@ pub(super) fn of_base64(
     }
 }
 
-/// Decodes the bytes; if there is padding, it must be correct.
+/// Decodes base64. Padding must be correct, if there is any.
 fn decoded(text: &str, safe: bool) -> Option<Vec<u8>> {
     let digits = text.trim_end_matches('=');
     let padding = text.len() - digits.len();

@@ -29,7 +29,7 @@ pub(super) static FILTERS: &[FilterEntry] = &[
     filter("uniq", 0, 1, uniq),
 ];
 
-/// Returns the characters of a text, or the items of a list.
+/// Returns the number of characters in a text, or of items in a list or object.
 pub(super) fn size(
     e: &mut Evaluator<'_, '_>,
     input: &Value,
@@ -42,7 +42,7 @@ pub(super) fn size(
         }
         Value::Data(Data::List(list)) => list.len(),
         Value::Data(Data::Map(map)) => map.len(),
-        // The bytes of a whole number.
+        // As in Ruby, the size of a whole number is its number of bytes.
         Value::Data(Data::Int(_)) => 8,
         Value::Range(from, to) => length_of(*from, *to),
         _ => 0,
@@ -123,7 +123,7 @@ fn uniq(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<Val
             },
         };
         e.charge(value.weight())?;
-        // Inside a list a text is written in quotes, which may escape characters.
+        // A text in a list is written in quotes, and characters in it may be escaped.
         let key = format!("{}{:?}", value.kind(), value);
         if seen.insert(key) {
             kept.push(item);
@@ -132,7 +132,7 @@ fn uniq(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<Val
     made(e, kept)
 }
 
-/// A value with an order among values of its type.
+/// Types of values that have an order among each other.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SortKind {
     Number,
@@ -158,7 +158,7 @@ fn sort(
     let items = items(e, input)?;
     let key = given.first().filter(|key| !key.is_nil());
     if items.len() < 2 {
-        // Values that are not compared are not inspected.
+        // A single value is returned without a comparison.
         let has_none = |item: &Data| matches!(item, Data::Null | Data::Bool(_) | Data::Float(_));
         return if key.is_some() && items.first().is_some_and(has_none) {
             Ok(Value::NIL)
@@ -200,7 +200,7 @@ fn sort(
             return Err(fail("values of different kinds have no order"));
         }
     }
-    // Nil sorts last.
+    // Nil is sorted last.
     keyed.sort_by(|(one, _), (other, _)| match (one, other) {
         (Data::Null, Data::Null) => Ordering::Equal,
         (Data::Null, _) => Ordering::Greater,

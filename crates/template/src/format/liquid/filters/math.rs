@@ -105,7 +105,7 @@ fn round(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<Va
     whole.map(Value::from).map_err(|fault| e.fault(fault))
 }
 
-/// Returns the sum of the items, or of one of their properties.
+/// Returns the sum of the items, or of a property of the items.
 fn sum(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<Value, StopReason> {
     let mut sum = Ok(LiquidNumber::Int(0));
     for item in items(e, input)? {

@@ -23,7 +23,7 @@ type FilterFn = fn(&mut Evaluator<'_, '_>, &Value, &[Value]) -> Result<Value, St
 #[derive(Debug)]
 pub(super) struct FilterEntry {
     pub(super) name: &'static str,
-    /// Number of arguments.
+    /// Minimum number of arguments.
     least: usize,
     most: usize,
     run: FilterFn,
@@ -65,7 +65,7 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     ALL.into_iter().flatten().map(|filter| filter.name)
 }
 
-/// Applies a filter. Named arguments become one more argument, an object.
+/// Applies a filter. Named arguments are passed as an object in one additional argument.
 pub(super) fn apply(
     e: &mut Evaluator<'_, '_>,
     filter: &FilterEntry,
@@ -106,7 +106,7 @@ pub(super) fn apply(
     if failed {
         return standing_in(e, filter, input, &arguments);
     }
-    // An unchanged value keeps its message structure.
+    // `default` returns the value unchanged, so its message structure is kept.
     if *name == "default" {
         return (filter.run)(e, input, &arguments);
     }
@@ -114,8 +114,8 @@ pub(super) fn apply(
     (filter.run)(e, &input, &arguments)
 }
 
-/// Applies a filter to a failed call, or with one as an argument; returns nil if it requires
-/// another type of value.
+/// Applies a filter to a fallback value, or with one as an argument. The result is empty if the
+/// filter rejects the type of the value.
 #[cold]
 fn standing_in(
     e: &mut Evaluator<'_, '_>,
@@ -163,7 +163,7 @@ fn default(
     }
 }
 
-/// Formats a time. A value that is not a time is unchanged.
+/// Formats a time. A value that is not a time is returned unchanged.
 fn date(
     e: &mut Evaluator<'_, '_>,
     input: &Value,
@@ -196,9 +196,9 @@ fn date(
     Ok(written.into())
 }
 
-// What filters need.
+// Functions that several filters use.
 
-/// Returns an argument as text; empty if it is absent.
+/// Returns an argument as text. A missing argument gives an empty text.
 fn text(
     e: &mut Evaluator<'_, '_>,
     arguments: &[Value],
@@ -210,8 +210,7 @@ fn text(
     }
 }
 
-/// Returns the items of a list, flattened; of an object, the object itself; of another value, that
-/// value.
+/// Returns the items of a flattened list. Another value is returned as the only item.
 fn items(e: &mut Evaluator<'_, '_>, input: &Value) -> Result<Vec<Data>, StopReason> {
     match input {
         Value::Data(Data::Null) => Ok(Vec::new()),
@@ -226,7 +225,7 @@ fn items(e: &mut Evaluator<'_, '_>, input: &Value) -> Result<Vec<Data>, StopReas
     }
 }
 
-/// The nesting depth of lists is bounded.
+/// Flattens nested lists. The depth of lists is limited, so the recursion is safe.
 fn flatten(
     e: &mut Evaluator<'_, '_>,
     list: &[Data],

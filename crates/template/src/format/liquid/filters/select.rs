@@ -1,4 +1,4 @@
-//! Filters that select items of a list by a property.
+//! Filters that select the items of a list by a property.
 
 use quillet_core::Value as Data;
 
@@ -36,7 +36,7 @@ pub(super) static FILTERS: &[FilterEntry] = &[
     }),
 ];
 
-/// Returns a property of an item; `None` if the item has no properties.
+/// Returns a property of an item. Returns `None` if the item cannot have properties.
 pub(super) fn property(item: &Data, key: &Value) -> Result<Option<Data>, StopReason> {
     let wrong = || {
         let shown = match key {
@@ -55,7 +55,7 @@ pub(super) fn property(item: &Data, key: &Value) -> Result<Option<Data>, StopRea
         };
         return Ok(Some(field));
     }
-    // As in Ruby, a number selects a character of a text, and a bit of a whole number.
+    // As in Ruby, a number selects a character of a text or a bit of a whole number.
     let place = match key {
         Value::Data(Data::Int(at)) => Some(*at),
         Value::Data(Data::Float(at)) => Some(*at as i64),
@@ -89,8 +89,8 @@ pub(super) fn property(item: &Data, key: &Value) -> Result<Option<Data>, StopRea
     }
 }
 
-/// Yields every item, and whether its property equals the requested value, or is true. Returns
-/// `None` if an item has no properties.
+/// Returns every item with a flag: whether its property is true, or equals the requested value.
+/// Returns `None` if an item cannot have properties.
 fn selected(
     e: &mut Evaluator<'_, '_>,
     input: &Value,

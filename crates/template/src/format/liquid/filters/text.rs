@@ -99,7 +99,7 @@ pub(super) static FILTERS: &[FilterEntry] = &[
     filter("url_encode", 0, 0, encoded::url),
 ];
 
-/// Transforms the text of a value; `times` bounds its growth.
+/// Transforms the text of a value. The result has at most `times` times its size.
 fn changed(
     e: &mut Evaluator<'_, '_>,
     input: &Value,
@@ -107,7 +107,8 @@ fn changed(
     change: impl Fn(&str) -> String,
 ) -> Result<Value, StopReason> {
     let text = e.text(input)?;
-    // The maximum size is checked before, and the real size charged afterwards.
+    // For a long text the maximum size is charged in advance, and otherwise the actual size
+    // afterwards.
     if text.len() > 1 << 16 {
         e.charge(text.len().saturating_mul(times))?;
         return Ok(change(&text).into());
@@ -117,7 +118,7 @@ fn changed(
     Ok(text.into())
 }
 
-/// Replaces text like Ruby's `gsub`, in which backslashes in the replacement are special.
+/// Replaces text like Ruby's `gsub`. Backslashes in the replacement are special.
 fn replace(
     e: &mut Evaluator<'_, '_>,
     input: &Value,
@@ -151,7 +152,8 @@ fn replace(
     Ok(out.into())
 }
 
-/// Expands `\0` and `\&` to the match, `` \` `` and `\'` to the text before and after it.
+/// Expands references in a replacement: `\0` and `\&` to the match, `` \` `` and `\'` to the text
+/// before and after it.
 fn expand(
     e: &mut Evaluator<'_, '_>,
     new: &str,
@@ -217,7 +219,7 @@ fn slice(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<Va
     Ok(part.into())
 }
 
-/// Returns the selected range of this number of items.
+/// Returns the range of items that `offset` and `length` select, if it is valid.
 fn part(count: usize, offset: i64, length: i64) -> Option<std::ops::Range<usize>> {
     let all = i64::try_from(count).ok()?;
     let start = if offset < 0 {
@@ -250,7 +252,7 @@ fn split(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<Va
     made(e, parts.into_iter().map(Data::from).collect())
 }
 
-/// Length of a text, and the ellipsis.
+/// Returns the arguments of `truncate` filters: the length of the text, and the ellipsis.
 fn length(
     e: &mut Evaluator<'_, '_>,
     given: &[Value],
@@ -305,7 +307,7 @@ fn truncate_words(
     let most = usize::try_from(most.max(1)).unwrap_or(1);
     let words = || whole.split(is_blank).filter(|word| !word.is_empty());
     if words().nth(most).is_none() {
-        // The text after the last word counts as one more.
+        // An empty text after the last blank counts as another word.
         let ends_in_blank = whole.ends_with(is_blank) && words().count() == most;
         if !ends_in_blank {
             return Ok(Value::Data(Data::Str(whole)));

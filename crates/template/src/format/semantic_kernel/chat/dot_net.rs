@@ -1,4 +1,4 @@
-//! Chat prompts by the rules of .NET's `XmlPromptParser` and `ChatPromptParser`.
+//! Parsing of chat prompts by the rules of .NET's `XmlPromptParser` and `ChatPromptParser`.
 
 use super::names;
 use super::prompt::{ChatPrompt, message, unstructured};
@@ -23,15 +23,15 @@ pub(super) fn parse(text: &str) -> ChatPrompt {
     }
 }
 
-/// Without `<message` it is not a chat prompt and need not be parsed.
+/// Whether a text contains `<message`. A text without it is not a chat prompt and is not parsed.
 fn mentions_message(text: &str) -> bool {
     let name = |at: usize| text.as_bytes().get(at + 1..at + 8);
     memchr::memchr_iter(b'<', text.as_bytes())
         .any(|at| name(at).is_some_and(|name| name.eq_ignore_ascii_case(b"message")))
 }
 
-/// Reads a message element. Its parts are its children with known names; as in .NET, other text is
-/// lost.
+/// Reads a message element. The message consists of the child elements with known names. As in
+/// .NET, text between them is lost.
 fn read(element: &Element) -> Option<ChatMessage> {
     if !element.name.eq_ignore_ascii_case("message") {
         return None;
@@ -59,7 +59,7 @@ fn part(element: &Element) -> Option<MessagePart> {
     })
 }
 
-/// Returns the content as markup, decoded once; `None` if blank.
+/// Returns the content as markup, decoded once. Returns `None` if it is blank.
 fn content(element: &Element) -> Option<String> {
     let mut children = element.children.iter();
     let first = children.find(|child| !child.is_blank());

@@ -1,14 +1,15 @@
-//! HTML character references: the names of HTML 4, and numbers.
+//! HTML character references: the names of HTML 4, and numeric references.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// How a reference may end.
+/// Rule for the end of a reference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum ReferenceEnd {
-    /// Always with a semicolon (.NET).
+    /// A reference always ends with a semicolon, as in .NET.
     Semicolon,
-    /// Names of Latin-1 and numbers also without (Python, as in HTML 5).
+    /// Numeric references and names of Latin-1 characters may lack the semicolon, as in Python and
+    /// HTML 5.
     Optional,
 }
 
@@ -50,7 +51,7 @@ static NUMBERS: LazyLock<HashMap<&str, u32>> = LazyLock::new(|| {
     words.chunks(2).filter_map(pair).collect()
 });
 
-/// Decodes the references in a text, once, from left to right.
+/// Decodes the references in a text from left to right. The result is not decoded again.
 pub(super) fn decode(text: &str, end: ReferenceEnd) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -64,7 +65,8 @@ pub(super) fn decode(text: &str, end: ReferenceEnd) -> String {
     out + rest
 }
 
-/// Decodes the reference at the start of a text; returns the character and the length.
+/// Decodes the reference at the start of a text. Returns the character and the length of the
+/// reference.
 fn read(text: &str, end: ReferenceEnd) -> Option<(char, usize)> {
     let name = &text[1..];
     let length = name

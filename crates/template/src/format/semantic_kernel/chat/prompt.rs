@@ -7,11 +7,11 @@ use crate::structure::{ChatMessage, MessagePart};
 pub struct ChatPrompt {
     /// The messages.
     pub messages: Vec<ChatMessage>,
-    /// Whether the text defines the messages. If not, all of it is one user message.
+    /// Whether the text contains messages. If not, the entire text is one user message.
     pub structured: bool,
 }
 
-/// The error of a text that is rejected as a chat prompt, only in Python.
+/// Error of a text that Python rejects as a chat prompt.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ChatPromptError {
@@ -35,7 +35,7 @@ pub(super) fn unstructured(text: &str) -> ChatPrompt {
     }
 }
 
-/// Creates a message from its attributes, one of which is its role.
+/// Creates a message from its attributes, which include the role.
 pub(super) fn message(
     role: &str,
     attributes: &[(String, String)],

@@ -1,4 +1,5 @@
-//! Chat prompts by the rules of Python's `ChatHistory.from_rendered_prompt`, version 1.45.
+//! Parsing of chat prompts by the rules of Python's `ChatHistory.from_rendered_prompt`, version
+//! 1.45.
 
 use super::names;
 use super::prompt::{ChatPrompt, ChatPromptError, message, unstructured};
@@ -11,7 +12,7 @@ const ROLES: &[&str] = &["system", "user", "assistant", "tool", "developer"];
 
 pub(super) fn parse(text: &str) -> ChatResult<ChatPrompt> {
     let text = text.trim();
-    // expat normalizes all line endings.
+    // Python's XML parser (expat) normalizes all line endings.
     let lines = text.replace("\r\n", "\n").replace('\r', "\n");
     let Some(root) = xml::parse(&lines) else {
         return Ok(unstructured(&unescape(text)));
@@ -55,7 +56,7 @@ fn add(messages: &mut Vec<ChatMessage>, role: &str, text: &str) {
     }
 }
 
-/// Appends to the text of the last message; without one, adds a user message.
+/// Appends to the text of the last message, or adds a user message if there is none.
 fn append(messages: &mut Vec<ChatMessage>, text: &str) {
     if text.is_empty() {
         return;
@@ -73,8 +74,8 @@ fn append(messages: &mut Vec<ChatMessage>, text: &str) {
     }
 }
 
-/// Yields the text before the first element, then each element with the text after it. Comments and
-/// instructions are dropped.
+/// Returns the text before the first element, and then each element with the text after it.
+/// Comments and instructions are dropped.
 fn pieces(element: &Element) -> Vec<(Option<&Element>, String)> {
     let mut pieces = vec![(None, String::new())];
     for child in &element.children {
@@ -109,7 +110,7 @@ fn read(element: &Element) -> ChatResult<ChatMessage> {
     Ok(message(role, &element.attributes, joined(parts)))
 }
 
-/// Joins parts that are all texts; `None` if the result is empty.
+/// Joins parts if all of them are texts. Returns an empty list if the joined text is empty.
 fn joined(parts: Vec<MessagePart>) -> Vec<MessagePart> {
     let text = |part: &MessagePart| match part {
         MessagePart::Text(text) => Some(text.clone()),
@@ -122,7 +123,7 @@ fn joined(parts: Vec<MessagePart>) -> Vec<MessagePart> {
     }
 }
 
-/// Reads a child of a message. As in Python, text after a child with a known name is lost.
+/// Reads a child of a message. As in Python, the text after a child with a known name is lost.
 fn part(element: &Element, tail: &str) -> ChatResult<MessagePart> {
     let pieces = pieces(element);
     let text = pieces.first().map_or("", |(_, text)| text.as_str());

@@ -1,11 +1,11 @@
-//! XML between messages: well-formed or rejected. Without document types, so only the five
-//! predefined entities.
+//! Parser of the XML between messages. Text that is not well-formed is rejected. Document types are
+//! not supported, so there are only the five predefined entities.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::structure::entity;
 
-/// Maximum nesting of elements, as in .NET; a deeper text is not a chat prompt.
+/// Maximum nesting of elements, as in .NET. A text with deeper nesting is not a chat prompt.
 const MAX_DEPTH: usize = 64;
 
 #[derive(Debug, Default)]
@@ -13,7 +13,7 @@ pub(super) struct Element {
     pub(super) name: String,
     pub(super) attributes: Vec<(String, String)>,
     pub(super) children: Vec<XmlNode>,
-    /// Whether it was written as `<name/>`.
+    /// Whether the element is written as `<name/>`.
     pub(super) empty: bool,
 }
 
@@ -51,7 +51,7 @@ impl Element {
         })
     }
 
-    /// Returns all text inside, including inner elements.
+    /// Returns the text of the element, including that of inner elements.
     pub(super) fn text(&self) -> String {
         let mut out = String::new();
         for child in &self.children {
@@ -65,7 +65,7 @@ impl Element {
     }
 }
 
-/// Parses a text into a nameless root element; `None` if it is not well-formed.
+/// Parses a text into an unnamed root element. Returns `None` if the text is not well-formed.
 pub(super) fn parse(text: &str) -> Option<Element> {
     if !text.chars().all(is_allowed) {
         return None;
@@ -91,9 +91,9 @@ fn is_allowed(c: char) -> bool {
 struct XmlParser<'t> {
     rest: &'t str,
     open: Vec<Element>,
-    /// Declared prefixes, innermost last.
+    /// Prefixes in scope, with the depth of the element that declares them.
     prefixes: Vec<(&'t str, usize)>,
-    /// Number of declarations per prefix.
+    /// Number of declarations in scope, by prefix.
     declared: HashMap<&'t str, usize>,
 }
 
@@ -153,7 +153,7 @@ impl<'t> XmlParser<'t> {
         let (name, rest) = self.rest.split_once('>')?;
         self.rest = rest;
         let element = self.open.pop()?;
-        // The root has no name, so no tag closes it.
+        // The root has no name, so no end tag matches it.
         if element.name != name.trim_end_matches(BLANKS) || element.name.is_empty() {
             return None;
         }
@@ -161,7 +161,7 @@ impl<'t> XmlParser<'t> {
         self.add(XmlNode::Element(element))
     }
 
-    /// Prefixes go out of scope with the element that declares them.
+    /// Removes the prefixes that the closed element declared.
     fn left(&mut self) {
         let depth = self.open.len();
         while let Some((prefix, _)) = self.prefixes.pop_if(|(_, declared)| *declared >= depth) {
@@ -209,7 +209,7 @@ impl<'t> XmlParser<'t> {
         Some(())
     }
 
-    /// Parses attributes and the end of the tag; adds the names whose prefix must be declared.
+    /// Parses the attributes and the end of a tag. Adds the names whose prefixes must be declared.
     fn attributes(&mut self, element: &mut Element, names: &mut Vec<&'t str>) -> Option<()> {
         let mut seen = HashSet::new();
         loop {
@@ -240,7 +240,7 @@ impl<'t> XmlParser<'t> {
         *self.declared.entry(prefix).or_default() += 1;
     }
 
-    /// Whether a name's prefix, if any, is declared.
+    /// Whether the prefix of a name is declared, if the name has one.
     fn is_declared(&self, name: &str) -> bool {
         let Some((prefix, local)) = name.split_once(':') else {
             return true;
@@ -271,7 +271,7 @@ impl<'t> XmlParser<'t> {
 fn instruction(text: &str) -> Option<XmlNode> {
     let end = text.find(|c| !is_name(c)).unwrap_or(text.len());
     let target = &text[..end];
-    // A declaration is allowed only at the very start of the root.
+    // An XML declaration is allowed only at the start of the root.
     let wrong = target.is_empty() || target.eq_ignore_ascii_case("xml");
     (!wrong).then(|| XmlNode::Instruction(text.to_owned()))
 }
@@ -280,7 +280,7 @@ fn is_name(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | ':' | '-' | '.')
 }
 
-/// Decodes the references in a text; `None` if one is undefined.
+/// Decodes the references in a text. Returns `None` if one is undefined.
 fn decoded(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -298,13 +298,13 @@ fn decoded(text: &str) -> Option<String> {
     Some(out)
 }
 
-/// Context of written text.
+/// Position in which a text is written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Escape {
     Text,
-    /// In double quotes, with line endings as `&#xA;`.
+    /// In double quotes, with line endings written as `&#xA;`.
     AttributeHex,
-    /// In double quotes, with line endings as `&#10;`.
+    /// In double quotes, with line endings written as `&#10;`.
     AttributeDecimal,
 }
 

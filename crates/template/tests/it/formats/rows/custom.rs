@@ -1,4 +1,4 @@
-//! The example of a third party's format.
+//! Row of the example of a third-party format.
 
 use super::super::{ROW, Row};
 

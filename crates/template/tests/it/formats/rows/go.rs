@@ -1,4 +1,4 @@
-//! Go's text/template.
+//! Row of Go's text/template.
 
 use super::super::{ROW, Row};
 

@@ -1,4 +1,4 @@
-//! The Handlebars family.
+//! Rows of the Handlebars family.
 
 use super::super::{ROW, Row};
 
@@ -72,7 +72,7 @@ pub(super) const SEMANTIC_KERNEL_HANDLEBARS: Row = Row {
     ..HANDLEBARS
 };
 
-/// As the format escapes values.
+/// Escapes a value like handlebars.js.
 fn html(value: &str) -> String {
     let one = |c: char| match c {
         '&' => "&amp;".to_owned(),

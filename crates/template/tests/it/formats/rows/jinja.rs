@@ -1,4 +1,5 @@
-//! Jinja: as Hugging Face sets it up, plain, and as Semantic Kernel uses it.
+//! Rows of Jinja: with the settings of Hugging Face, without settings, and as Semantic Kernel uses
+//! it.
 
 use super::super::{ROW, Row};
 

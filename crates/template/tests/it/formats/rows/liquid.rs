@@ -1,4 +1,4 @@
-//! Liquid, by itself and as Semantic Kernel uses it.
+//! Rows of Liquid and of Semantic Kernel's Liquid.
 
 use super::super::{ROW, Row};
 
@@ -10,7 +10,7 @@ fn deep(depth: usize) -> String {
     )
 }
 
-/// `plus` is a filter of Liquid's own too.
+/// `call:` is needed because Liquid has a filter named `plus`.
 const CHAIN: &str = "{{ x | call: 'plus' | call: 'plus' | call: 'plus' }}";
 
 pub(super) const LIQUID: Row = Row {

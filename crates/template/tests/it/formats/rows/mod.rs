@@ -1,4 +1,4 @@
-//! How each format writes things, in the order of the factory.
+//! Rows of all formats, in the order of the factory.
 
 mod custom;
 mod go;

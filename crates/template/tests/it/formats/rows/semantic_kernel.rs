@@ -1,5 +1,5 @@
-//! Semantic Kernel's own language. Its arguments are values and variables, so no
-//! call can need another, and it has no blocks.
+//! Row of Semantic Kernel's template language. Arguments are only values and variables, so calls
+//! cannot depend on each other. The language has no blocks.
 
 use super::super::{ROW, Row};
 

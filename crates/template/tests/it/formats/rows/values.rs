@@ -1,5 +1,5 @@
-//! Formats that print values and call functions without arguments: mustache
-//! and Python's format strings.
+//! Rows of formats that print values and call functions without arguments: Mustache and Python's
+//! format strings.
 
 use super::super::tools::DIGITS;
 use super::super::{ROW, Row};
@@ -35,7 +35,7 @@ pub(super) const MUSTACHE: Row = Row {
     ..ROW
 };
 
-/// What mustache.js writes in place of a character.
+/// Characters that mustache.js escapes, with their replacements.
 const HTML: &[(char, &str)] = &[
     ('&', "&amp;"),
     ('<', "&lt;"),

@@ -1,4 +1,4 @@
-//! Has the linker leave the names of Node's functions open; Node itself has them.
+//! Makes the linker accept Node's functions as undefined symbols; Node provides them.
 
 fn main() {
     napi_build::setup();

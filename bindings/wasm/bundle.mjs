@@ -1,4 +1,4 @@
-// Makes one file for browsers of the package's JavaScript: node bundle.mjs quillet.mjs
+// Bundles the package's JavaScript into one file for browsers: node bundle.mjs quillet.mjs
 
 import { readFileSync, writeFileSync } from 'node:fs';
 

@@ -6,7 +6,7 @@
 #![allow(
     missing_docs,
     missing_debug_implementations,
-    reason = "of what the macros make of each method"
+    reason = "the macros generate code for each method"
 )]
 
 use std::sync::Arc;
@@ -165,9 +165,9 @@ impl Agents {
     }
 }
 
-/// Does some work and says meanwhile that this process lives. The work is a task of its own: what
-/// takes its thread for a while, such as reading megabytes of JSON, does not keep back the signs of
-/// life. Work that nobody wants any more is dropped, which stops the model and the tools.
+/// Does some work and sends heartbeats meanwhile. The work is a separate task, so blocking its
+/// thread, for example to parse megabytes of JSON, does not delay heartbeats. Cancelled work is
+/// dropped, which stops the model and the tools.
 async fn with_heartbeat<T: Send + 'static>(
     ctx: &ActivityContext,
     work: impl Future<Output = Result<T, StoreError>> + Send + 'static,
@@ -192,8 +192,7 @@ async fn with_heartbeat<T: Send + 'static>(
 }
 
 fn unkept() -> RecordedFailure {
-    let message =
-        "The call was made. Its result is larger than the journal of runs takes, and is lost.";
+    let message = "The call was made, but its result exceeds the limit of the journal and is lost.";
     let error = ToolError::new(ToolErrorKind::TooLarge, message);
     RecordedFailure {
         kind: error.kind,
@@ -223,7 +222,7 @@ fn ended(steps: &[JournalEvent]) -> RunResult {
     }
 }
 
-/// What was written wrongly is written wrongly each time; everything else may be over soon.
+/// Invalid input fails on every attempt; any other failure may be temporary.
 fn failed(error: StoreError) -> ActivityError {
     let is_final = matches!(
         error.kind,

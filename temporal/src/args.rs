@@ -31,7 +31,7 @@ pub struct TemporalArgs {
         default_value = "127.0.0.1:7233"
     )]
     pub temporal: String,
-    /// API key for Temporal. It is read from the environment only, because other users can list the
+    /// API key for Temporal. Read only from the environment, because other users can list the
     /// arguments of a process.
     #[arg(skip = std::env::var("QUILLET_TEMPORAL_API_KEY").ok().filter(|key| !key.is_empty()))]
     pub api_key: Option<String>,

@@ -1,5 +1,5 @@
-//! What somebody does with runs: begin, look, decide, stop. None of it needs a worker in the same
-//! process.
+//! Client commands for runs: start, inspect, decide, cancel. None of them needs a worker in the
+//! same process.
 
 use std::fmt::Write;
 use std::io::Write as _;
@@ -30,20 +30,20 @@ use crate::step_store::StepStore;
 use crate::worker;
 use crate::workflow_state::{DecisionRequest, RunResult, StepRef, WorkflowState, WorkflowView};
 
-/// What one step of a workflow may take: milliseconds, unless the worker is gone. Then it is given
-/// to another one after this time.
+/// Timeout of one workflow task, which takes milliseconds. If its worker has died, another worker
+/// gets the task after this time.
 const TASK: Duration = Duration::from_secs(5);
-/// Time between two looks at a run that is waited for.
+/// Polling interval of a run that a command waits for.
 const LOOK: Duration = Duration::from_millis(200);
-/// Who asks: whoever may reach Temporal may see all runs.
+/// Principal of the commands: every client with access to Temporal may see all runs.
 const ASKER: &str = "temporal";
-/// Before the ids of scripts, among the names of models.
+/// Prefix of script ids in model names.
 const PROMPT: &str = "prompt/";
 
-/// Does what a command says.
+/// Executes a command.
 ///
 /// # Errors
-/// Temporal cannot be reached, or refuses.
+/// Temporal is unavailable or rejects the request.
 pub async fn run(
     command: &WorkflowCommand,
     place: &TemporalArgs,
@@ -112,18 +112,19 @@ pub async fn run(
     }
 }
 
-/// Whether a run began just now.
+/// Whether a run was started by this request.
 pub(crate) enum StartResult {
-    /// It did.
+    /// It was started.
     Now(String),
-    /// There was one of this id.
+    /// A run with this id already existed.
     Before(String),
 }
 
-/// What a model, an agent or a script is asked.
+/// Input of a run for a model, an agent or a script.
 ///
 /// # Errors
-/// It is a prompt and no script, there is no such script, or something else is given variables.
+/// The id names a prompt that is not a script, the script does not exist, or variables were passed
+/// to a model or an agent.
 pub(crate) async fn build_request(
     host: &Host,
     model: Option<&str>,
@@ -172,7 +173,7 @@ fn parse_variables(variables: Option<&str>) -> Result<Map, CliError> {
     }
 }
 
-/// Temporal and the settings, for whoever does something with runs.
+/// Connection to Temporal, with the settings, for commands on runs.
 pub(crate) struct WorkflowClient<'a> {
     client: Client,
     place: &'a TemporalArgs,
@@ -236,7 +237,7 @@ impl WorkflowClient<'_> {
         }
     }
 
-    /// Waits until the run is over or waits for somebody.
+    /// Waits until the run has ended or needs approval.
     async fn wait(&self, run: &str) -> Result<(), CliError> {
         let handle = self.handle(run);
         loop {

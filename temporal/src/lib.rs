@@ -1,10 +1,10 @@
 //! Durable runs of Quillet as workflows of Temporal.
 //!
-//! A run is a workflow ([`run::AgentRun`]): it keeps the run's steps, or where they lie, and decides
-//! nothing by itself. What asks anybody is an activity ([`activities::Agents`]): making ready, one
-//! question to the model, one call of a tool. Each goes through the agent's loop with the steps that
-//! are known, as `quillet_host` does it after a takeover, does the one thing that it is for, and says
-//! what has to happen next.
+//! A run is a workflow ([`run::AgentRun`]) that keeps the run's events, or references to them, and
+//! makes no decisions. Activities ([`activities::Agents`]) do the work: preparing the run, one
+//! model call, or one tool call. Each activity runs the agent's loop with the recorded events, as
+//! `quillet_host` does when it resumes a run. It then performs its one action and returns the next
+//! command.
 
 pub mod activities;
 pub mod args;

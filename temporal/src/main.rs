@@ -42,7 +42,7 @@ fn run(cli: &Cli) -> Result<(), CliError> {
     done
 }
 
-/// Ready when the process is asked to end.
+/// Completes when the process receives a signal to stop.
 async fn stopped() {
     #[cfg(unix)]
     {

@@ -7,7 +7,7 @@
 #![allow(
     missing_docs,
     missing_debug_implementations,
-    reason = "of what the macros make of each method"
+    reason = "the macros generate code for each method"
 )]
 
 use std::time::{Duration, SystemTime};
@@ -191,7 +191,7 @@ impl AgentRun {
         ids.join(", ")
     }
 
-    /// Denies what nobody decided about until now.
+    /// Denies all calls without a decision.
     fn expire(&mut self, now_ms: u64) {
         let is_late = |waiting: &PendingApproval| waiting.expires_ms.is_some_and(|at| at <= now_ms);
         let (late, open): (Vec<_>, Vec<_>) = self.waiting.drain(..).partition(is_late);
@@ -224,8 +224,8 @@ async fn ask(
     came.map_err(stopped)
 }
 
-/// Makes calls, at most so many at once. One that nobody knows the outcome of is part of the course
-/// as called and not returned: then somebody is asked whether it was made.
+/// Makes calls, up to a maximum number concurrently. A call with an unknown outcome is recorded as
+/// called but not returned, and then waits for a decision.
 async fn execute_calls(
     ctx: &WorkflowContext<AgentRun>,
     bounds: ActivityLimits,
@@ -260,7 +260,7 @@ async fn execute_calls(
     Ok(())
 }
 
-/// Waits until all calls are decided about, or nobody has to any more.
+/// Waits until all calls have a decision, or no call needs one any more.
 async fn decisions(
     ctx: &WorkflowContext<AgentRun>,
     waiting: Vec<PendingApproval>,
@@ -314,13 +314,13 @@ fn end_run(
     })
 }
 
-/// Says in lists how the run stands.
+/// Updates the state of the run shown in lists.
 fn set_state_memo(ctx: &WorkflowContext<AgentRun>, state: &str) -> Result<(), WorkflowTermination> {
     ctx.upsert_memo([(STATE, Some(MemoValue::new(state.to_owned())))])?;
     Ok(())
 }
 
-/// The time of the history, which is the same each time.
+/// The time from the history, which is the same on every replay.
 fn now_ms(ctx: &WorkflowContext<AgentRun>) -> u64 {
     let now = ctx.workflow_time();
     let now = now.and_then(|now| now.duration_since(SystemTime::UNIX_EPOCH).ok());

@@ -1,4 +1,4 @@
-//! The worker: takes workflows and activities of its queue, until it is told to stop.
+//! The worker: runs workflows and activities from its task queue until it is stopped.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,22 +16,23 @@ use crate::failure::CliError;
 use crate::run::AgentRun;
 use crate::step_store::StepStore;
 
-/// How long a step of a workflow lies in the queue of the worker that has the workflow in memory. If
-/// that worker is gone, others get it only then: by default 10 s, the whole cost of a crash.
+/// How long a workflow task waits for the worker that has the workflow in memory. If that worker
+/// has died, other workers get the task only after this time: by default 10 s, the whole delay
+/// after a crash.
 const STICKY: Duration = Duration::from_millis(1_500);
-/// Runs that are kept in memory between two of their steps.
+/// Maximum number of workflows cached in memory between tasks.
 const CACHED: usize = 1_000;
-/// Steps of workflows at once; each is a matter of milliseconds.
+/// Maximum number of concurrent workflow tasks; each takes milliseconds.
 const WORKFLOW_STEPS: usize = 100;
-/// What calls and questions may still take when the worker is told to stop.
+/// Time for running tool calls and model calls to finish when the worker is stopped.
 const LAST_WORDS: Duration = Duration::from_secs(20);
-/// Time in which Temporal has to be reached.
+/// Timeout for connecting to Temporal.
 const REACH: Duration = Duration::from_secs(10);
 
-/// Runs what is begun on the queue, until `stop` is ready.
+/// Runs the workflows of the task queue until `stop` completes.
 ///
 /// # Errors
-/// A setting is wrong, or Temporal cannot be reached.
+/// A setting is invalid, or Temporal is unavailable.
 pub async fn run(
     place: &TemporalArgs,
     settings: &Settings,
@@ -91,7 +92,7 @@ pub async fn run(
 /// Opens the step store of the settings: a journal that all workers share.
 ///
 /// # Errors
-/// The journal is in the memory of this process.
+/// The journal is in the memory of this process, so workers cannot share it.
 pub fn open_step_store(host: &Host, settings: &Settings) -> Result<StepStore, CliError> {
     let address = settings.text(&settings::AGENT_JOURNAL);
     let address = address.filter(|address| !address.is_empty());
@@ -148,7 +149,8 @@ pub async fn connect(place: &TemporalArgs) -> Result<Client, CliError> {
     Client::new(connection, options).map_err(|error| refused(place, &error))
 }
 
-/// As many activities at once as the settings let runs be: each is a part of one.
+/// Allows as many concurrent activities as the settings allow concurrent runs, because each
+/// activity belongs to one run.
 fn slot_tuner(concurrent: usize) -> TunerHolder {
     TunerHolder::builder()
         .workflow_task_slot_supplier(FixedSizeSlotSupplier::new(WORKFLOW_STEPS))

@@ -143,7 +143,7 @@ impl NextCommand {
 /// A pending tool call, or a pending model call of a script.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ActivityInput {
-    /// Call id; for a model call, its place in the script.
+    /// Call id; for a model call, its position in the script.
     pub call: Arc<str>,
     /// Whether the call is safe to repeat.
     pub repeat: Idempotency,
@@ -156,7 +156,7 @@ pub struct ActivityInput {
 pub struct CallInput {
     /// State of the run.
     pub course: WorkflowState,
-    /// Call id, or the place of the model call.
+    /// Call id, or the position of the model call.
     pub call: Arc<str>,
 }
 

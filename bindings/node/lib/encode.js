@@ -1,16 +1,15 @@
 'use strict';
-// Writes values down for the engine: words that say what follows, and one text that all strings are
-// parts of. `bridge/src/decode.rs` reads it. A value of any size crosses in one call so, and
-// objects of equal keys say them once.
+// Encodes values for the engine: words that describe the structure, and one text that contains all
+// strings. `bridge/src/decode.rs` decodes them. A value of any size crosses in one call, and
+// objects with equal keys name them only once.
 //
-// A template remembers what its last variables were, leaf by leaf. A list or an object that is the
-// same as the one that stood in its place is written as one word: of a conversation that grows only
-// the new messages cross.
+// A template caches its last variables, leaf by leaf. A list or object equal to the one at the same
+// position is encoded as one word. Only the new messages of a growing conversation cross.
 
 const { refused } = require('./errors');
 
 /**
- * A number that is no whole one, whatever its value: where formats tell them apart it prints `3.0`.
+ * A floating-point number, whatever its value: formats that distinguish them print `3.0`.
  */
 class Float {
   constructor(value) {
@@ -18,7 +17,7 @@ class Float {
   }
 }
 
-// The three low bits of a word say what it is; the others are a length, a number, or which.
+// The three low bits of a word are its kind; the other bits are a length, a number or an index.
 const STRING = 0;
 const INTEGER = 1;
 const LIST = 2;
@@ -33,59 +32,59 @@ const TRUE = OTHER | (2 << 3);
 const FLOAT = OTHER | (3 << 3);
 const LONG = OTHER | (4 << 3);
 
-/** What numbers fit beside the three bits. */
+/** Bound of the integers that fit next to the three kind bits. */
 const SMALL = 2 ** 28;
-/** Levels of lists and objects inside each other: the engine's own bound. */
+/** Maximum nesting of lists and objects; the same limit as in the engine. */
 const MAX_DEPTH = 128;
 /**
- * Words of one render, and UTF-16 units of its texts. An object that is reached in many ways counts
- * each time.
+ * Maximum words of one render, and UTF-16 units of its strings. An object with several references
+ * counts each time.
  */
 const MAX_WORDS = 8 << 20;
 const MAX_UNITS = 64 << 20;
-/** Kinds of objects that are known at a time, and keys of one. */
+/** Maximum number of registered shapes, and of keys in one shape. */
 const MAX_SHAPES = 4096;
 const MAX_SHAPE_KEYS = 64;
-/** Leaves and units of variables that a template remembers; larger ones it does not. */
+/** Maximum leaves and text units of cached variables; larger variables are not cached. */
 const MAX_REMEMBERED = 8192;
 const MAX_REMEMBERED_UNITS = 256 << 10;
 
-/** How the engine reads: what it remembers is not touched, used and renewed, or used and let go. */
+/** Use of the engine's cache: unchanged, used and replaced, or used and cleared. */
 const ONCE = 0;
 const REMEMBER = 1;
 const FORGET = 2;
 
-/** Down to this level it is looked whether a list or an object is the one that was there before. */
+/** Lists and objects are compared with the cached ones down to this level. */
 const MAX_COMPARED_DEPTH = 4;
 
 /**
- * Stand for the beginning of a list, and of an object of unusual keys, among what is remembered.
+ * Markers in the cache for the start of a list, and of an object with unregistered keys.
  */
 const A_LIST = Symbol('list');
 const AN_OBJECT = Symbol('object');
-/** What follows a beginning: its number, where it ends, and how much is in it. */
+/** Offsets after a start marker: its number, its end, and its size. */
 const NUMBER = 1;
 const END = 2;
 const CONTAINERS = 3;
 const UNITS = 4;
 const HEAD = 5;
 
-/** The keys of an object up to one of them. */
+/** A prefix of an object's keys, as a node of a trie. */
 class Shape {
   constructor(before, last) {
     this.number = -1;
     this.before = before;
     this.last = last;
     this.size = before === null ? 0 : before.size + 1;
-    // All of them, once an object has just these.
+    // All keys, once an object has exactly these.
     this.keys = undefined;
-    // The key that followed last: mostly the one that follows again.
+    // The key that followed last, which usually follows again.
     this.key = undefined;
     this.next = undefined;
     this.others = undefined;
   }
 
-  /** The same with one more key, if it is known. */
+  /** Returns the shape with one more key, if it is registered. */
   find(key) {
     const found = this.others?.get(key);
     if (found === undefined) return undefined;
@@ -113,24 +112,24 @@ function createEncoder(native) {
   let shapes = new Shape(null, undefined);
   let shapeCount = 0;
   let active = false;
-  // Whether all objects inherit fields, which a loop over fields would meet.
+  // Whether `Object.prototype` has enumerable fields, which a loop over fields would include.
   let polluted = false;
 
-  // The value at hand: its words and its text, and how much text it has with what is kept.
+  // The current value: its words and text, and the size of the text including cached parts.
   let words = new Int32Array(4096);
   let count = 0;
   let text = '';
   let units = 0;
   let allUnits = 0;
   let trail = [];
-  // What is remembered, and how far it is renewed: leaves, and lists and objects.
+  // The cache, and how much of it is updated: leaves, and lists and objects.
   let leaves = null;
   let leaf = 0;
   let container = 0;
-  // Leaves that are known to be the same, from the beginning on.
+  // Number of leading leaves known to be unchanged.
   let verified = 0;
 
-  /** Whether a value is all that a template remembers, so that nothing has to cross. */
+  /** Whether a value equals the template's whole cache, so nothing has to cross. */
   function unchanged(value, memory) {
     if (active || memory.length === 0) return false;
     leaves = memory;
@@ -141,7 +140,7 @@ function createEncoder(native) {
     verified = 0;
     try {
       if (same(value) && leaf === memory.length) return true;
-      // The last one that was looked at may be what differs.
+      // The last leaf compared may be the one that differs.
       verified = leaf - 1;
       return false;
     } finally {
@@ -151,12 +150,12 @@ function createEncoder(native) {
   }
 
   /**
-   * Writes a value down and has `use(number, words, count, text, units, mode)` read it, whose
-   * result it gives. `memory` is what a template remembers, an array that is empty at first; `null`
-   * if nothing is to be remembered.
+   * Encodes a value, passes it to `use(number, words, count, text, units, mode)`, and returns the
+   * result of `use`. `memory` is the template's cache, an array that is empty at first, or `null`
+   * to disable caching.
    */
   function encode(root, value, memory, use) {
-    // A getter of the value, or its `toJSON`, may render something itself.
+    // A getter or `toJSON` of the value may itself start a render.
     const outer = active
       ? { words, count, text, units, allUnits, trail, leaves, leaf, container, verified }
       : null;
@@ -249,7 +248,7 @@ function createEncoder(native) {
           throw unfit(
             depth,
             `is ${clip(value)}n, which does not fit 64 bits`,
-            'give it as text: String(value)',
+            'pass it as text: String(value)',
           );
         }
         writeLong(value);
@@ -263,7 +262,7 @@ function createEncoder(native) {
   }
 
   function remember(value) {
-    // A getter that gives another value than a moment ago: nothing is known any more.
+    // A getter returned a different value than a moment ago, so the cache is no longer valid.
     if (leaf < verified && leaves[leaf] !== value) verified = 0;
     put(value);
   }
@@ -274,7 +273,7 @@ function createEncoder(native) {
     else leaves = null;
   }
 
-  /** Whether a value is the one that is remembered here. Goes on behind it if so. */
+  /** Whether a value equals the cached one at this position. If so, moves past it. */
   function same(value) {
     if (typeof value !== 'object' || value === null) {
       if (typeof value === 'string') allUnits += value.length;
@@ -317,13 +316,13 @@ function createEncoder(native) {
     return index === keys.length;
   }
 
-  /** Writes one word for a list or an object that is the same as before. */
+  /** Writes one word for an unchanged list or object. */
   function kept(value, depth) {
     if (leaves === null || depth === 1) return false;
     const [startLeaf, startContainer, startUnits] = [leaf, container, allUnits];
     if (leaf < verified && leaves[leaf + NUMBER] !== container) verified = 0;
     if (leaf < verified) {
-      // It was compared with all variables: it is the same, or holds what differs.
+      // Already compared with all variables: it is unchanged, or contains the difference.
       if (leaves[leaf + END] > verified) return false;
       container += leaves[leaf + CONTAINERS];
       allUnits += leaves[leaf + UNITS];
@@ -336,7 +335,7 @@ function createEncoder(native) {
     return true;
   }
 
-  /** Begins a list or an object; gives where its beginning is remembered. */
+  /** Starts a list or an object. Returns the position of its start in the cache. */
   function beginning(mark) {
     const start = leaf;
     put(mark);
@@ -347,7 +346,7 @@ function createEncoder(native) {
     return start;
   }
 
-  /** Ends it; before it there were so many containers and units. */
+  /** Ends it, given the number of containers and units before it. */
   function ending(start, mark, containers, allBefore) {
     if (leaves === null) return;
     leaves[start] = mark;
@@ -368,8 +367,8 @@ function createEncoder(native) {
     if (!Number.isFinite(value)) {
       throw unfit(
         depth,
-        `is ${value}, which JSON does not have`,
-        'leave it out, or give it as text',
+        `is ${value}, which JSON cannot represent`,
+        'omit it, or pass it as text',
       );
     }
     float[0] = value;
@@ -410,7 +409,7 @@ function createEncoder(native) {
     const [containers, allBefore] = [container, allUnits];
     const start = beginning(undefined);
     let shape = shapes;
-    // All of them are its own: this is quicker than to ask for a list of keys.
+    // All fields are own properties; this loop is faster than listing the keys.
     for (const key in object) {
       const value = object[key];
       if (value === undefined) continue;
@@ -443,7 +442,7 @@ function createEncoder(native) {
     shape.number = native.shape(number, shape.keys);
   }
 
-  /** An object whose keys are written out: one of a class, or with very many keys. */
+  /** An object with its keys written out: an instance of a class, or one with very many keys. */
   function writeFields(entries, depth) {
     const [startCount, containers, allBefore] = [count++, container, allUnits];
     const start = beginning(AN_OBJECT);
@@ -466,8 +465,7 @@ function createEncoder(native) {
   }
 
   /**
-   * An object that is no plain one: what `JSON.stringify` would write of it, where that says it
-   * all.
+   * An object that is not plain: encodes what `JSON.stringify` would write, if that is complete.
    */
   function writeUnusual(object, depth) {
     if (object instanceof Float) {
@@ -532,7 +530,7 @@ function inherited() {
   return false;
 }
 
-/** Where a value stands, as JavaScript would write it. */
+/** Path of a value in JavaScript notation. */
 function path(trail, length) {
   const step = (key) => {
     if (typeof key === 'number') return `[${key}]`;

@@ -1,8 +1,8 @@
 'use strict';
 
 /**
- * Error of Quillet: `code` is stable (`template.syntax`, `render.missing_variable`,
- * `value.kind`, …), `line` and `column` count from 1, `hint` says how to fix it.
+ * Error of Quillet: `code` is stable (`template.syntax`, `render.missing_variable`, `value.kind`,
+ * …), `line` and `column` count from 1, `hint` suggests a fix.
  */
 class QuilletError extends Error {
   constructor({ code, message, reason, source, line, column, hint, findings }) {
@@ -22,7 +22,7 @@ Object.defineProperty(QuilletError.prototype, 'name', {
   writable: true,
 });
 
-/** The error of an argument or a value that cannot be taken. */
+/** Creates the error for an unsupported argument or value. */
 function refused(code, message, hint) {
   return new QuilletError({ code, message, hint });
 }

@@ -1,4 +1,4 @@
-/** A value that a template can print or look into: what JSON has, and a little more. */
+/** A value that a template can print or access: the types of JSON, and a few more. */
 export type Value =
   | string
   | number
@@ -14,11 +14,11 @@ export type Value =
   | { readonly [key: string]: Value };
 
 /**
- * The variables of a render by name. Interfaces and instances of classes are read field by field.
+ * The variables of a render by name. Class instances are read field by field.
  */
 export type Variables = { readonly [name: string]: Value } | object;
 
-/** The formats that templates can be written in. */
+/** The template formats. */
 export type Format =
   | 'jinja'
   | 'jinja-plain'
@@ -37,63 +37,64 @@ export type Format =
   | 'semantic-kernel-liquid'
   | (string & {});
 
-/** Bounds; each has a default and an error that names it. */
+/** Limits; each has a default and an error that names it. */
 export interface Limits {
-  /** Bytes of the template with its partials. 1 MiB. */
+  /** Maximum bytes of the template with its partials. Default: 1 MiB. */
   sourceBytes?: number;
-  /** Bytes of output. 8 MiB. */
+  /** Maximum bytes of output. Default: 8 MiB. */
   outputBytes?: number;
-  /** Bytes of strings and lists that a render builds. 32 MiB. */
+  /** Maximum bytes of strings and lists that a render builds. Default: 32 MiB. */
   memoryBytes?: number;
-  /** Nodes evaluated, turns of loops, elements visited. 1,000,000. */
+  /** Maximum nodes evaluated, loop iterations and elements visited. Default: 1,000,000. */
   steps?: number;
-  /** Templates that call templates. 100. */
+  /** Maximum depth of templates that call templates. Default: 100. */
   nesting?: number;
-  /** Evaluations; one more than the longest chain of calls that need each other's results. 16. */
+  /** Maximum evaluation passes; one more than the longest chain of dependent calls. Default: 16. */
   passes?: number;
-  /** Calls of functions. 256. */
+  /** Maximum function calls. Default: 256. */
   calls?: number;
-  /** Calls that run at the same time. 64. */
+  /** Maximum concurrent calls. Default: 64. */
   concurrency?: number;
-  /** Milliseconds of a render, calls included. 500; 30,000 with `tools`. */
+  /** Timeout of a render in milliseconds, including calls. Default: 500, or 30,000 with `tools`. */
   timeMs?: number;
 }
 
 export interface TemplateOptions {
-  /** The language of the template. `jinja`, as Hugging Face's chat templates use it, by default. */
+  /** The template format. Default: `jinja`, as used by Hugging Face chat templates. */
   format?: Format;
-  /** Templates that it can include, by name. */
+  /** Templates that this one can include, by name. */
   partials?: Readonly<Record<string, string>>;
-  /** Its name in errors. `template` by default. */
+  /** The template's name in errors. Default: `template`. */
   name?: string;
-  /** Handling of missing variables; by default that of the format's own host. */
+  /** Handling of missing variables. Default: as in the format's reference implementation. */
   missing?: 'default' | 'strict' | 'zero' | 'empty';
   /**
-   * What divides the text into messages: nothing but helpers of the format (`plain`, the default),
-   * `<message role="user">` (`elements`), or `system:` on a line of its own (`role-lines`).
+   * Syntax that divides the text into messages: only helpers of the format (`plain`, the default),
+   * `<message role="user">` (`elements`), or `system:` on a separate line (`role-lines`).
    */
   messages?: 'plain' | 'elements' | 'role-lines';
   /**
-   * Variables whose text may have messages of its own. All others are data, which divides nothing.
+   * Variables whose text may contain message boundaries. All other variables are data and never
+   * start a message.
    */
   trusted?: readonly string[];
-  /** Tools that Jinja takes as filters too. */
+  /** Tools that Jinja templates can also use as filters. */
   filters?: readonly string[];
   limits?: Limits;
 }
 
-/** A function that templates call. Arguments by name come last, as one object. */
+/** A function that templates call. Named arguments come last, as one object. */
 export type ToolFunction = (...args: any[]) => unknown;
 
 export interface Tool {
   call: ToolFunction;
   /**
-   * Names of its parameters, for formats whose calls take variables by name (Semantic Kernel's).
+   * Parameter names, for formats whose calls bind variables by name (Semantic Kernel).
    */
   parameters?: readonly string[];
-  /** Whether equal calls of one render are one. `false` by default. */
+  /** Whether equal calls in one render are made only once. Default: `false`. */
   idempotent?: boolean;
-  /** Fallback value of a failed call. Empty by default. */
+  /** Fallback value of a failed call. Default: empty. */
   default?: Value;
 }
 
@@ -108,34 +109,34 @@ export interface RenderOptions {
   /** Functions by name. */
   tools?: Readonly<Record<string, ToolFunction | Tool>>;
   /**
-   * Told of a tool that failed, whose default then stands in the text; what it throws ends the
-   * render. By default the process gets a warning.
+   * Called when a tool fails and its fallback value is used. An exception ends the render. Default:
+   * emits a process warning.
    */
   onToolError?: (failed: FailedCall) => void;
 }
 
 export interface AsyncRenderOptions extends RenderOptions {
-  /** Ends the render, whose promise is rejected with the signal's reason. */
+  /** Aborts the render; its promise is rejected with the signal's reason. */
   signal?: AbortSignal;
 }
 
-/** A message in OpenAI's shape. */
+/** A message in OpenAI's format. */
 export interface Message {
   role: 'system' | 'developer' | 'user' | 'assistant' | 'tool';
   content: string | Array<Record<string, unknown> & { type: string }>;
   name?: string;
 }
 
-/** A piece of a rendered text. */
+/** A segment of a rendered text. */
 export interface Segment {
-  /** The template's own text, or a value that was printed. */
+  /** The template's own text, or a printed value. */
   kind: 'literal' | 'interp';
   text: string;
-  /** The variable or function that the value comes from, where it is one alone. */
+  /** The variable or function that produced the value, if it is a single one. */
   source: string | null;
 }
 
-/** Something that is wrong with a template. */
+/** A diagnostic of a template. */
 export interface Finding {
   code: string;
   severity: 'error' | 'warning';
@@ -146,7 +147,7 @@ export interface Finding {
   line?: number;
   /** Characters, from 1. */
   column?: number;
-  /** How to fix it. */
+  /** Suggested fix. */
   hint?: string;
 }
 
@@ -154,7 +155,7 @@ export interface Finding {
 export class QuilletError extends Error {
   /** Stable: `template.syntax`, `render.missing_variable`, `render.limit`, `value.kind`, … */
   readonly code: string;
-  /** The message without its place. */
+  /** The message without the location. */
   readonly reason: string;
   /** The template's name, or a partial's. */
   readonly source?: string;
@@ -162,54 +163,54 @@ export class QuilletError extends Error {
   readonly line?: number;
   /** Characters, from 1. */
   readonly column?: number;
-  /** How to fix it. */
+  /** Suggested fix. */
   readonly hint?: string;
-  /** Everything that is wrong with a template that does not compile. */
+  /** All diagnostics of a template that does not compile. */
   readonly findings?: readonly Finding[];
 }
 
-/** A template that was compiled, to be rendered any number of times. */
+/** A compiled template, which can be rendered any number of times. */
 export class Template {
-  /** @throws {QuilletError} The template is broken: with line and column. */
+  /** @throws {QuilletError} The template is invalid; the error has line and column. */
   constructor(text: string, options?: TemplateOptions);
-  /** The format, as it was given. */
+  /** The format, as passed. */
   readonly format: string;
-  /** Names of the variables that it reads, in the order of first use. */
+  /** Names of the variables that the template can read, in order of first use. */
   readonly variables: string[];
-  /** Names of the functions that it calls and does not bring itself, in the order of first use. */
+  /** Names of the external functions that the template can call, in order of first use. */
   readonly functions: string[];
-  /** The text. Tools have to give their results at once; see {@link Template.renderAsync}. */
+  /** Renders to text. Tools must be synchronous; see {@link Template.renderAsync}. */
   render(variables?: Variables, options?: RenderOptions): string;
   /**
-   * The text, with tools that may be asynchronous: those that do not need each other run side by
-   * side.
+   * Renders to text with tools that may be asynchronous. Independent calls run concurrently.
    */
   renderAsync(variables?: Variables, options?: AsyncRenderOptions): Promise<string>;
-  /** The messages that the template's own text divides it into. */
+  /** Renders to messages, as divided by the template's own text. */
   messages(variables?: Variables, options?: RenderOptions): Message[];
   messagesAsync(variables?: Variables, options?: AsyncRenderOptions): Promise<Message[]>;
-  /** The text in pieces that say where they come from. */
+  /** Renders to segments with their origin. */
   segments(variables?: Variables, options?: RenderOptions): Segment[];
   segmentsAsync(variables?: Variables, options?: AsyncRenderOptions): Promise<Segment[]>;
 }
 
-/** Everything that is wrong with a template; an empty list if nothing is. */
+/** Diagnostics of a template; empty if it is valid. */
 export function check(text: string, options?: TemplateOptions): Finding[];
 
 export interface ConvertOptions {
   from: Format;
   to: Format;
   /**
-   * Whether variables of unknown kind are texts or whole numbers, which all formats print alike.
+   * Whether to treat variables of unknown type as strings or integers, which all formats print
+   * alike.
    */
   assumeText?: boolean;
-  /** Whether to reject a conversion that is exact for some values only. */
+  /** Whether to reject a conversion that is exact only for some values. */
   strict?: boolean;
 }
 
 /**
- * The template in another format.
- * @throws {QuilletError} Something in it has no exact counterpart: with its place.
+ * Converts a template to another format.
+ * @throws {QuilletError} A part has no exact counterpart; the error has its location.
  */
 export function convert(text: string, options: ConvertOptions): { text: string; notes: Finding[] };
 
@@ -221,5 +222,5 @@ export interface Float {
 /** A number that prints with a fraction in formats that distinguish them: `3.0` in Jinja. */
 export function float(value: number): Float;
 
-/** The formats, each with its other names. */
+/** The formats with their aliases. */
 export function formats(): Array<{ name: string; aliases: string[] }>;

@@ -1,5 +1,5 @@
 'use strict';
-// What the package with stores shares with this one; nobody else.
+// Internal exports for the package with stores; not part of the public interface.
 
 const { QuilletError, refused } = require('./errors');
 const { createEncoder } = require('./encode');

@@ -1,5 +1,5 @@
 'use strict';
-// Finds the addon that was built for this machine.
+// Loads the addon for this platform.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -10,12 +10,12 @@ function load() {
   const there = fs.existsSync(folder)
     ? fs.readdirSync(folder).filter((name) => name.endsWith('.node'))
     : [];
-  // Which C library there is takes Node some milliseconds to say; a package with one addon needs no
-  // answer.
+  // Node needs some milliseconds to detect the C library. A package with one addon skips this
+  // check.
   const wanted = there.length === 1 ? there[0] : `quillet.${platform()}.node`;
   if (!there.includes(wanted)) {
     const instead =
-      there.length > 0 ? `there are ${there.join(', ')}` : 'build it with scripts/npm-package';
+      there.length > 0 ? `available: ${there.join(', ')}` : 'build it with scripts/npm-package';
     throw new Error(`quillet has no addon for ${platform()}: ${instead}`);
   }
   try {

@@ -1,6 +1,6 @@
 'use strict';
 
-/** This machine as the addon's file names it: `linux-x64-gnu`, `darwin-arm64`. */
+/** The platform in the file name of the addon: `linux-x64-gnu`, `darwin-arm64`. */
 function platform() {
   const { platform, arch } = process;
   if (platform !== 'linux') return `${platform}-${arch}`;

@@ -4,14 +4,14 @@ const { QuilletError, refused } = require('./errors');
 const { createEncoder, Float } = require('./encode');
 const { drive, driveAsync } = require('./tools');
 
-/** The package's face over one engine: the addon, or the WebAssembly module. */
+/** The public interface over one engine: the addon or the WebAssembly module. */
 function createApi(native) {
   const encoder = createEncoder(native);
   const leftovers = new FinalizationRegistry((number) => native.release(number));
 
   class Template {
     #number;
-    /** Its last variables; see `encode.js`. */
+    /** Cache of the last variables; see `encode.js`. */
     #memory = [];
     #format;
 
@@ -22,18 +22,18 @@ function createApi(native) {
       leftovers.register(this, this.#number);
     }
 
-    /** The format's name, as it was given. */
+    /** The format's name, as passed. */
     get format() {
       return this.#format;
     }
 
-    /** Names of the variables that it reads, in the order of first use. */
+    /** Names of the variables that the template can read, in order of first use. */
     get variables() {
       return JSON.parse(unwrap(native.variables(this.#number)));
     }
 
     /**
-     * Names of the functions that it calls and does not bring itself, in the order of first use.
+     * Names of the external functions that the template can call, in order of first use.
      */
     get functions() {
       return JSON.parse(unwrap(native.functions(this.#number)));
@@ -112,13 +112,16 @@ function createApi(native) {
     }
   }
 
-  /** Everything that is wrong with a template; an empty list if nothing is. */
+  /** Diagnostics of a template; empty if it is valid. */
   function check(text, options = {}) {
     const { format, compile } = readOptions(text, options);
     return JSON.parse(unwrap(native.check(format, text, compile)));
   }
 
-  /** Converts the template to another format, with notes on what is exact for some values only. */
+  /**
+   * Converts the template to another format, with notes about parts that are exact only for some
+   * values.
+   */
   function convert(text, options) {
     isText('the template', text);
     const { from, to, assumeText = false, strict = false } = options ?? {};
@@ -127,13 +130,13 @@ function createApi(native) {
     return JSON.parse(unwrap(native.convert(text, from, to, Boolean(assumeText), Boolean(strict))));
   }
 
-  /** The formats, each with its other names. */
+  /** The formats with their aliases. */
   function formats() {
     return JSON.parse(native.formats()).map(([name, ...aliases]) => ({ name, aliases }));
   }
 
   /**
-   * A number that prints with a fraction in formats that distinguish them: `3.0` in Jinja.
+   * Marks a number as floating-point: formats that distinguish them print `3.0`, such as Jinja.
    */
   function float(value) {
     return new Float(value);
@@ -142,7 +145,7 @@ function createApi(native) {
   return { Template, QuilletError, check, convert, float, formats };
 }
 
-/** Returns the engine's answer; throws if it is an error. */
+/** Returns the engine's result, or throws its error. */
 function unwrap(answer) {
   if (answer !== null && typeof answer === 'object')
     throw new QuilletError(JSON.parse(answer.error));
@@ -209,10 +212,10 @@ function readOptions(text, options) {
       throw refused(
         'option.kind',
         `limits.${limit} must be a number from 0 on`,
-        'leave it out for the default',
+        'omit it for the default',
       );
     }
-    // JSON has no infinity.
+    // JSON cannot represent infinity.
     bounds[limit] = Math.min(bound, Number.MAX_VALUE);
   }
   names('trusted', trusted);
@@ -229,7 +232,7 @@ function readOptions(text, options) {
   return { format, compile: toJson(compile) };
 }
 
-/** JSON in which half a surrogate pair is U+FFFD, as in every text that leaves JavaScript. */
+/** JSON in which an unpaired surrogate becomes U+FFFD, as in every text passed from JavaScript. */
 function toJson(value) {
   return JSON.stringify(value, (_, field) =>
     typeof field === 'string' ? field.replace(/\p{Surrogate}/gu, '\ufffd') : field,
@@ -242,7 +245,7 @@ function withTools({ tools }) {
 
 const TOOL = ['call', 'parameters', 'idempotent', 'default'];
 
-/** Functions by name, each `{ call, parameters, idempotent, default }` or the function alone. */
+/** Reads functions by name, each a function or `{ call, parameters, idempotent, default }`. */
 function readTools(tools) {
   if (tools === undefined || tools === null) return [];
   if (typeof tools !== 'object')

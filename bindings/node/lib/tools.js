@@ -1,9 +1,9 @@
 'use strict';
-// Makes the calls that a render waits for: the engine says which, and goes on when it is told.
+// Makes the calls of a render: the engine requests them and continues with their results.
 
 const { refused } = require('./errors');
 
-/** A render whose functions give their results at once. */
+/** Renders with synchronous functions. */
 function drive(render) {
   const { native, number } = render;
   let ended = false;
@@ -19,9 +19,9 @@ function drive(render) {
         try {
           given = invoke(render, call);
           if (isPromise(given)) {
-            // Nobody waits for it, and a rejection that nobody sees ends the process.
+            // The promise is never awaited, and an unhandled rejection would end the process.
             given.then(undefined, () => {});
-            throw refused('tool.async', `${call.name} gave a promise`, 'await renderAsync(…)');
+            throw refused('tool.async', `${call.name} returned a promise`, 'await renderAsync(…)');
           }
           give(render, call, given);
         } catch (error) {
@@ -35,7 +35,7 @@ function drive(render) {
 }
 
 /**
- * A render whose functions may be asynchronous: those that do not need each other run side by side.
+ * Renders with functions that may be asynchronous. Independent calls run concurrently.
  */
 function driveAsync(render) {
   const { native, number, signal } = render;
@@ -76,7 +76,7 @@ function driveAsync(render) {
       }
       soon();
     };
-    // Answers that come in one turn of the event loop are told together.
+    // Results that arrive in one turn of the event loop are passed together.
     let waiting = false;
     const soon = () => {
       if (waiting) return;
@@ -114,14 +114,14 @@ function driveAsync(render) {
     if (signal?.aborted) return stop();
     signal?.addEventListener('abort', stop, { once: true });
     const left = native.timeLeft(number);
-    // The engine looks at its clock when it is asked to go on. `setTimeout` takes no more than
-    // this.
+    // The engine checks its time limit only when it continues. `setTimeout` does not accept a
+    // longer delay.
     if (left < 2 ** 31) timer = setTimeout(advance, Math.ceil(left) + 1);
     advance();
   });
 }
 
-/** The calls that are newly waited for; `null` at the end. */
+/** Calls newly requested by the render; `null` when it has ended. */
 function step({ native, number, unwrap }) {
   const calls = unwrap(native.step(number));
   return calls === null ? null : JSON.parse(calls);
@@ -132,7 +132,7 @@ function result({ native, number, what, unwrap }) {
   return what === 'text' ? found : JSON.parse(found);
 }
 
-/** Arguments by name come last, as one object. */
+/** Named arguments come last, as one object. */
 function invoke({ tools }, { name, positional, named }) {
   const { call: work } = tools.get(name);
   return Object.keys(named).length > 0 ? work(...positional, named) : work(...positional);

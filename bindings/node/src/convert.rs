@@ -1,4 +1,4 @@
-//! Texts and values on their way between Node and the engine. The addon with stores has this file, too.
+//! Converts text and values between Node and the engine. The addon with stores shares this file.
 
 use std::cell::RefCell;
 
@@ -6,14 +6,14 @@ use napi::bindgen_prelude::*;
 use napi::{Env, JsString, JsValue, check_status, sys};
 use quillet_bridge::EncodedValue;
 
-/// Units of text for which the buffer is kept between calls.
+/// Largest text buffer that is kept between calls, in UTF-16 units.
 const KEPT_UNITS: usize = 128 << 10;
 
 thread_local! {
     static UNITS: RefCell<Vec<u16>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Has `work` read a value.
+/// Passes an encoded value to `work`.
 pub(crate) fn encoded<T>(
     encoder: u32,
     words: &[i32],
@@ -33,17 +33,17 @@ pub(crate) fn encoded<T>(
     })
 }
 
-/// Copies a string out of Node.
+/// Copies a string from Node.
 fn copy(string: JsString<'_>, units: usize, buffer: &mut Vec<u16>) -> Result<()> {
     if units < KEPT_UNITS && buffer.capacity() > KEPT_UNITS {
         *buffer = Vec::new();
     }
-    // One more, for the zero that Node writes behind.
+    // One more, for the terminating zero that Node writes.
     buffer.resize(units + 1, 0);
     if units > 0 {
         let value = string.value();
-        // SAFETY: the string is an argument of the call at hand, so the environment and the value live;
-        // the buffer is as long as is said.
+        // SAFETY: the string is an argument of the current call, so the environment and the value
+        // are alive; the buffer has the stated length.
         check_status!(unsafe {
             sys::napi_get_value_string_utf16(
                 value.env,
@@ -58,9 +58,9 @@ fn copy(string: JsString<'_>, units: usize, buffer: &mut Vec<u16>) -> Result<()>
     Ok(())
 }
 
-/// Converts a text to a string of Node's, with U+FFFD for invalid UTF-8.
+/// Converts text to a Node string, with U+FFFD for invalid UTF-8.
 pub(crate) fn string_of<'e>(env: &'e Env, bytes: &[u8]) -> Result<Unknown<'e>> {
-    // Where each byte is a character, Node has only to copy them.
+    // If each byte is a character, Node only copies them.
     if bytes.is_ascii() {
         return Ok(env.create_string_latin1(bytes)?.to_unknown());
     }

@@ -1,13 +1,13 @@
-//! Quillet's template engine as an addon of Node: hands bytes on between JavaScript and
-//! `quillet-bridge`. `lib/` is its JavaScript interface; only it calls these functions, which take
-//! what `lib/` has checked. Where something is wrong they give `{error}`, as JSON.
+//! Quillet's template engine as a Node addon; forwards bytes between JavaScript and
+//! `quillet-bridge`. `lib/` is the JavaScript interface. Only it calls these functions, with
+//! validated arguments. On failure they return `{error}` as JSON.
 //!
-//! Templates and renders are known by number: an object of Node's own for each would be looked up and
-//! checked on every call, which costs more than a small render.
+//! Templates and renders are identified by number. A Node object for each would be looked up and
+//! checked on every call, which takes longer than a small render.
 
 #![expect(
     clippy::too_many_arguments,
-    reason = "an object of them would cost more than the call"
+    reason = "passing an object would take longer than the call"
 )]
 
 mod convert;
@@ -22,8 +22,8 @@ use quillet_bridge::{BridgeError, EncodedValue, OutputKind, ThreadState};
 use convert::{encoded, string_of};
 
 thread_local! {
-    /// Node runs each worker in a thread of its own. No JavaScript runs while this is borrowed, so
-    /// it is not requested a second time.
+    /// Each Node worker has its own thread. No JavaScript runs while this state is borrowed, so it
+    /// is never borrowed twice.
     static WORLD: RefCell<ThreadState> = RefCell::default();
 }
 
@@ -77,7 +77,8 @@ pub fn functions(env: &Env, template: u32) -> Result<Unknown<'_>> {
     text(env, world(|world| world.functions(template)))
 }
 
-/// See [`ThreadState::render`]. Of `words` there are `count`, and of the string `units`.
+/// See [`ThreadState::render`]. `count` is the number of words and `units` the length of the
+/// string.
 #[napi(catch_unwind)]
 pub fn render<'e>(
     env: &'e Env,
@@ -157,7 +158,7 @@ pub fn begin<'e>(
     number(env, begun)
 }
 
-/// See [`ThreadState::step`]; `null` at the end.
+/// See [`ThreadState::step`]; `null` once it has ended.
 #[napi(catch_unwind)]
 pub fn step(env: &Env, rendering: u32) -> Result<Unknown<'_>> {
     match world(|world| world.step(rendering)) {
@@ -237,8 +238,8 @@ pub fn formats() -> String {
     quillet_bridge::formats()
 }
 
-/// Tells the collector of garbage what it does not see: else it lets templates wait until its own
-/// memory is full of numbers.
+/// Reports the memory of templates to the garbage collector. Otherwise it would not free templates
+/// until its own memory is full.
 fn weigh(env: &Env, bytes: i64) -> Result<()> {
     env.adjust_external_memory(bytes).map(|_| ())
 }

@@ -1,6 +1,6 @@
-// The package gives the same bytes as the library in Rust, for every vector of every format: texts,
-// messages, or the whole error. QUILLET_ANSWERS names the output of
-// `cargo run -p quillet --example answers -- conformance`.
+// The package produces the same bytes as the Rust library for every vector of every format: text,
+// messages, or the whole error. QUILLET_ANSWERS names the output of `cargo run -p quillet --example
+// answers -- conformance`.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { QuilletError, Template } from 'quillet';
 import { data, read } from './vectors.mjs';
 
-// Files, and how many vectors they have at least.
+// Files with their minimum number of vectors.
 const FILES = {
   dotprompt: 41,
   'f-string': 113,
@@ -51,7 +51,7 @@ for (const [name, least] of Object.entries(FILES)) {
   });
 }
 
-/** What a vector gives, in the form of the lines of Rust. */
+/** Result of a vector in the format of the Rust output. */
 function answer(name, file, vector, variables) {
   const failed = [];
   try {
@@ -61,7 +61,7 @@ function answer(name, file, vector, variables) {
     const given = { tools, onToolError: ({ tool, message }) => failed.push([tool, message]) };
     const text = template.render(work.variables, given);
     if (Object.keys(tools).length === 0) {
-      // Twice, for the second one finds its variables unchanged.
+      // Twice, because the second render finds its variables unchanged.
       for (const again of [1, 2])
         assert.equal(template.render(work.variables), text, `render ${again} without tools`);
     }
@@ -75,8 +75,7 @@ function answer(name, file, vector, variables) {
 }
 
 /**
- * An answer without the hint behind an error's message, which the library writes for some errors
- * only.
+ * Removes the hint after an error message, which the library appends only to some errors.
  */
 function told({ error, ...answer }) {
   if (error === undefined) return answer;
@@ -160,7 +159,7 @@ function formatOf(name, vector) {
   }
 }
 
-/** Of two options that set the same, the last one counts. */
+/** If two options set the same thing, the last one applies. */
 function missing(vector) {
   const kinds = {
     'missingkey=error': 'strict',
@@ -174,7 +173,7 @@ function missing(vector) {
   return given.at(-1) ?? 'default';
 }
 
-/** The functions that a file declares: `const`, `echo`, `template`, or one that fails. */
+/** Functions declared in a file: `const`, `echo`, `template`, or one that fails. */
 function toolsOf(declared, variables) {
   if (declared === undefined || declared === null || Array.isArray(declared)) return {};
   return Object.fromEntries(

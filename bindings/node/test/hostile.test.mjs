@@ -1,5 +1,5 @@
 // Templates that try to break the engine (`conformance/hostile`), on the main thread and in a
-// worker: each is refused or ends within its limits, and the engine works on.
+// worker. Each is rejected or ends within its limits, and the engine keeps working.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -11,8 +11,8 @@ import { conformance } from './vectors.mjs';
 const FILES = ['go', 'jinja', 'fstring', 'sk', 'handlebars', 'liquid']
   .map((name) => `templates_${name}`)
   .concat('injection');
-// As the lines name them. Those of format strings come from LangChain, which refuses what Python
-// allows.
+// Formats as named in the lines. The format strings come from LangChain, which rejects some that
+// Python allows.
 const FORMATS = {
   go: 'go',
   hf: 'hf',
@@ -22,11 +22,11 @@ const FORMATS = {
   liquid: 'liquid',
 };
 
-// What is kept in pointers takes half as much in the WebAssembly module, and the limit on memory
-// counts that: this one may then end within its limits.
+// Pointers take half the memory in the WebAssembly module, and the memory limit reflects that, so
+// this template may end within its limits.
 const MAY_END = process.env.QUILLET_BITS === '32' ? ['hf-q-many-namespaces'] : [];
 
-/** What is wrong, line by line. */
+/** Error messages by line. */
 function complaints() {
   const found = [];
   let count = 0;

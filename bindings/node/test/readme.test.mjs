@@ -1,5 +1,5 @@
-// The examples of the README print what it says: each block of JavaScript is run, and the comments
-// behind or below its `console.log` are what it prints.
+// Runs each JavaScript block of the README and compares its output with the comments after or below
+// its `console.log`.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
 const blocks = [...readme.matchAll(/^```js\n(.*?)^```$/gms)].map(([, code]) => code);
 
-test('there are examples', () => assert.ok(blocks.length >= 6, `${blocks.length}`));
+test('the README has examples', () => assert.ok(blocks.length >= 6, `${blocks.length}`));
 
 blocks.forEach((code, index) => {
   test(`example ${index + 1}`, () => {

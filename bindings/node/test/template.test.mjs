@@ -1,4 +1,4 @@
-// Compiling, its options, and what can be asked without rendering.
+// Compilation, its options, and inspection without rendering.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -18,7 +18,7 @@ function failure(work) {
   return assert.fail('nothing was thrown');
 }
 
-test('errors have code, place and hint', () => {
+test('errors have code, location and hint', () => {
   const cases = [
     [
       () => new Template('a\n{% if x %}'),
@@ -52,19 +52,19 @@ test('errors have code, place and hint', () => {
   }
 });
 
-test('all findings are there', () => {
+test('all diagnostics are returned', () => {
   const error = failure(() => new Template('{{if}}', { format: 'go' }));
   assert.ok(error.findings.length === 1);
   assert.deepEqual(check('{{if}}', { format: 'go' }), error.findings);
   assert.deepEqual(check('{{ fine }}'), []);
 });
 
-test('a partial that is called and was not given is found', () => {
+test('a missing partial is reported', () => {
   const [found] = check("{% include 'rule' %}", { partials: { rules: 'x' } });
   assert.equal(found.hint, 'did you mean rules?');
 });
 
-test('options that are none are refused', () => {
+test('invalid options are rejected', () => {
   const cases = [
     [() => new Template(), 'the template must be a text, not of type undefined (give a string)'],
     [
@@ -91,15 +91,15 @@ test('options that are none are refused', () => {
     ],
     [
       () => new Template('x', { limits: { steps: -1 } }),
-      'limits.steps must be a number from 0 on (leave it out for the default)',
+      'limits.steps must be a number from 0 on (omit it for the default)',
     ],
     [
       () => new Template('x', { limits: { steps: '1' } }),
-      'limits.steps must be a number from 0 on (leave it out for the default)',
+      'limits.steps must be a number from 0 on (omit it for the default)',
     ],
     [
       () => new Template('x', { limits: { timeMs: NaN } }),
-      'limits.timeMs must be a number from 0 on (leave it out for the default)',
+      'limits.timeMs must be a number from 0 on (omit it for the default)',
     ],
     [() => new Template('x', { trusted: 'a' }), "trusted must be a list of names (give ['name'])"],
     [() => convert('x'), 'from must be a text, not of type undefined (give a string)'],
@@ -111,37 +111,37 @@ test('options that are none are refused', () => {
   }
 });
 
-test('a format that is unknown is said, with the nearest', () => {
+test('an unknown format is reported with a suggestion', () => {
   const error = failure(() => new Template('x', { format: 'jinja3' }));
   assert.equal(error.code, 'template.format');
   assert.match(error.message, /jinja/);
 });
 
-test('limits of any size are taken', () => {
+test('limits of any size are accepted', () => {
   const limits = { timeMs: Infinity, steps: Number.MAX_VALUE, outputBytes: 2 ** 60 };
   assert.equal(new Template('{{ x }}', { limits }).render({ x: 1 }), '1');
 });
 
-test('texts with half a surrogate pair compile', () => {
+test('texts with an unpaired surrogate compile', () => {
   assert.equal(new Template('a\ud800{{ x }}').render({ x: '\udc00' }), 'a\ufffd\ufffd');
   const partials = { 'p\ud800': '\udc00' };
   assert.equal(new Template('x', { partials, trusted: ['\ud800'] }).render(), 'x');
 });
 
-test('what a template reads and calls', () => {
+test('variables and functions of a template', () => {
   const template = new Template('{{ b.c }}{{ a }}{{ f(b) }}{{ g() }}{% set d = 1 %}{{ d }}');
   assert.deepEqual(template.variables, ['b', 'a']);
   assert.deepEqual(template.functions, ['f', 'g']);
   assert.equal(template.format, 'jinja');
 });
 
-test('filters that are tools', () => {
+test('tools used as filters', () => {
   const template = new Template('{{ name|shout("!") }}', { filters: ['shout'] });
   const tools = { shout: (text, end) => text.toUpperCase() + end };
   assert.equal(template.render({ name: 'ada' }, { tools }), 'ADA!');
 });
 
-test('messages and pieces', () => {
+test('messages and segments', () => {
   const template = new Template('{{ a }}');
   assert.deepEqual(template.messages({ a: 'hi' }), [{ role: 'user', content: 'hi' }]);
   assert.deepEqual(template.messages({ a: ' ' }), []);

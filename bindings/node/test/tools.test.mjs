@@ -1,4 +1,4 @@
-// Functions that templates call.
+// Functions called by templates.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -7,7 +7,7 @@ import { QuilletError, Template } from 'quillet';
 
 const quiet = { onToolError: () => {} };
 
-test('tools get what the template gives, and give what it prints', () => {
+test('tools receive arguments and return printed values', () => {
   const seen = [];
   const see = (...args) => {
     seen.push(args);
@@ -26,7 +26,7 @@ test('tools get what the template gives, and give what it prints', () => {
   ]);
 });
 
-test('a key is only a key', () => {
+test('keys have no special meaning', () => {
   let seen;
   const template = new Template("{{ f({'__proto__': {'admin': true}}) }}");
   template.render(
@@ -44,7 +44,7 @@ test('a key is only a key', () => {
   assert.deepEqual(Object.keys(seen), ['__proto__']);
 });
 
-test('results of every kind', async () => {
+test('results of every type', async () => {
   const template = new Template('{{ f()|tojson }}');
   const cases = [
     ['text', '"text"'],
@@ -60,7 +60,7 @@ test('results of every kind', async () => {
   }
 });
 
-test('calls that do not need each other run side by side', async () => {
+test('independent calls run concurrently', async () => {
   const template = new Template('{{ slow("a") }} {{ slow("b") }} {{ quick(first()) }}');
   const log = [];
   const later = (name, value) => async () => {
@@ -69,7 +69,7 @@ test('calls that do not need each other run side by side', async () => {
     log.push(`< ${name}`);
     return value;
   };
-  // `slow` ends only when `quick` has, which needs the result of `first`.
+  // `slow` ends only after `quick`, which needs the result of `first`.
   let open;
   const quickEnded = new Promise((resolve) => {
     open = resolve;
@@ -91,7 +91,7 @@ test('calls that do not need each other run side by side', async () => {
   assert.deepEqual(log, ['> a', '> b', '> first', '< first', '> quick 1']);
 });
 
-test('a tool that fails leaves its default and is told', async () => {
+test('a failed tool is replaced by its default and reported', async () => {
   const template = new Template('[{{ f().city }}|{{ g() }}]');
   const thrown = new Error('no network');
   const cases = [
@@ -121,7 +121,7 @@ test('a tool that fails leaves its default and is told', async () => {
     ],
     [
       () => NaN,
-      'the result of f is NaN, which JSON does not have (leave it out, or give it as text)',
+      'the result of f is NaN, which JSON cannot represent (omit it, or pass it as text)',
     ],
     [
       () => ({
@@ -178,7 +178,7 @@ test('a tool that fails leaves its default and is told', async () => {
   assert.deepEqual(failed, ['no network', 'no']);
 });
 
-test('without onToolError the process is warned', async () => {
+test('a process warning is emitted without onToolError', async () => {
   const warned = new Promise((resolve) => process.once('warning', resolve));
   const text = new Template('[{{ f() }}]').render(
     {},
@@ -195,7 +195,7 @@ test('without onToolError the process is warned', async () => {
   assert.deepEqual([name, message], ['QuilletWarning', 'the tool f failed: broken']);
 });
 
-test('what onToolError throws ends the render', async () => {
+test('an exception of onToolError ends the render', async () => {
   const template = new Template('{{ f() }}');
   const options = {
     tools: {
@@ -220,7 +220,7 @@ test('what onToolError throws ends the render', async () => {
   await assert.rejects(template.renderAsync({}, rejected), TypeError);
 });
 
-test('a promise is nothing that render can wait for', () => {
+test('render rejects promises', () => {
   const failed = [];
   const options = {
     tools: {
@@ -231,16 +231,16 @@ test('a promise is nothing that render can wait for', () => {
     onToolError: (one) => failed.push(one.message),
   };
   assert.equal(new Template('[{{ f() }}]').render({}, options), '[]');
-  assert.deepEqual(failed, ['f gave a promise (await renderAsync(…))']);
+  assert.deepEqual(failed, ['f returned a promise (await renderAsync(…))']);
 });
 
-test('a tool that hangs ends with the time of the render', async () => {
+test('a hanging tool ends at the timeout of the render', async () => {
   const template = new Template('{{ f() }}', { limits: { timeMs: 20 } });
   const never = new Promise(() => {});
   await assert.rejects(template.renderAsync({}, { tools: { f: () => never } }), {
     code: 'render.timeout',
   });
-  // What it gives later goes nowhere.
+  // A later result is ignored.
   let give;
   const late = new Promise((resolve) => {
     give = resolve;
@@ -252,7 +252,7 @@ test('a tool that hangs ends with the time of the render', async () => {
   await sleep(1);
 });
 
-test('a signal ends a render', async () => {
+test('a signal aborts a render', async () => {
   const template = new Template('{{ f() }}');
   const controller = new AbortController();
   const render = template.renderAsync(
@@ -275,13 +275,13 @@ test('tools may render, the same template too', async () => {
   assert.equal(await template.renderAsync({ n: 5 }, { tools: later }), '543210');
 });
 
-test('equal calls of an idempotent tool are one', () => {
+test('equal calls of an idempotent tool are made once', () => {
   let calls = 0;
   const f = { call: () => ++calls, idempotent: true };
   assert.equal(new Template('{{ f(1) }}{{ f(1) }}{{ f(2) }}').render({}, { tools: { f } }), '112');
 });
 
-test('formats whose calls take variables by name', () => {
+test('formats whose calls bind variables by name', () => {
   const template = new Template('{{greet $who}} {{greet name="Bob"}}', {
     format: 'semantic-kernel',
   });
@@ -289,7 +289,7 @@ test('formats whose calls take variables by name', () => {
   assert.equal(template.render({ who: 'Ann' }, { tools: { greet } }), 'hi Ann hi Bob');
 });
 
-test('tools that are none are refused', async () => {
+test('invalid tools are rejected', async () => {
   const template = new Template('{{ f() }}');
   const cases = [
     [{ tools: 1 }, 'tools must be an object (give { name: function })'],
@@ -312,7 +312,7 @@ test('tools that are none are refused', async () => {
   }
 });
 
-test('a name that no tool has is said, with the nearest', () => {
+test('an unknown tool is reported with a suggestion', () => {
   const render = () =>
     new Template('a\n{{ weather(1) }}').render({}, { tools: { wether: () => 1 }, ...quiet });
   assert.throws(render, (error) => {

@@ -1,4 +1,4 @@
-// The types are those of the package, in modules of both kinds.
+// The types match the package, in CommonJS and ES modules.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -9,7 +9,7 @@ import * as quillet from 'quillet';
 
 const require = createRequire(import.meta.url);
 
-test('a program that uses everything passes TypeScript', () => {
+test('a program with the whole API type-checks', () => {
   const tsc = require.resolve('typescript/bin/tsc');
   const files = ['types/module.mts', 'types/common.cts'].map((file) =>
     fileURLToPath(new URL(file, import.meta.url)),
@@ -31,7 +31,7 @@ test('a program that uses everything passes TypeScript', () => {
   }
 });
 
-test('both kinds of modules have the same', () => {
+test('CommonJS and ES modules export the same names', () => {
   const names = ['QuilletError', 'Template', 'check', 'convert', 'float', 'formats'];
   assert.deepEqual(
     Object.keys(quillet)

@@ -1,4 +1,4 @@
-// What crosses into a template, and what is refused with its place.
+// Values that templates accept, and values that are rejected with their path.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -19,7 +19,7 @@ class Point {
   }
 }
 
-test('values arrive as they are', () => {
+test('values are passed unchanged', () => {
   const cases = [
     ['text', '"text"'],
     ['', '""'],
@@ -67,7 +67,7 @@ test('values arrive as they are', () => {
     [vm.runInNewContext('({ a: [1, { b: 2 }] })'), '{"a": [1, {"b": 2}]}'],
     [new Proxy({ a: 1 }, {}), '{"a": 1}'],
     [new Proxy([1, 2], {}), '[1, 2]'],
-    // Half of a surrogate pair is what it is in every text that leaves JavaScript.
+    // An unpaired surrogate becomes U+FFFD, as in every text passed from JavaScript.
     ['a\ud800b', '"a\\ufffdb"'],
     [{ 'k\udc00': 1 }, '{"k\\ufffd": 1}'],
     [{ '\ud800': 1, '\udc00': 2 }, '{"\\ufffd": 2}'],
@@ -82,7 +82,7 @@ test('values arrive as they are', () => {
   }
 });
 
-test('what is no value is refused, and where it stands is said', () => {
+test('unsupported values are rejected with their path', () => {
   const deep = (levels) => (levels === 0 ? 1 : [deep(levels - 1)]);
   const cycle = {};
   cycle.self = cycle;
@@ -96,19 +96,19 @@ test('what is no value is refused, and where it stands is said', () => {
     ],
     [
       { 'a b': NaN },
-      'variables.v["a b"] is NaN, which JSON does not have (leave it out, or give it as text)',
+      'variables.v["a b"] is NaN, which JSON cannot represent (omit it, or pass it as text)',
     ],
     [
       [Infinity],
-      'variables.v[0] is Infinity, which JSON does not have (leave it out, or give it as text)',
+      'variables.v[0] is Infinity, which JSON cannot represent (omit it, or pass it as text)',
     ],
     [
       float(NaN),
-      'variables.v is NaN, which JSON does not have (leave it out, or give it as text)',
+      'variables.v is NaN, which JSON cannot represent (omit it, or pass it as text)',
     ],
     [
       2n ** 63n,
-      'variables.v is 9223372036854775808n, which does not fit 64 bits (give it as text: String(value))',
+      'variables.v is 9223372036854775808n, which does not fit 64 bits (pass it as text: String(value))',
     ],
     [
       Buffer.from('x'),
@@ -138,13 +138,13 @@ test('what is no value is refused, and where it stands is said', () => {
   assert.equal(text(deep(126)).length, 2 * 126 + 1);
 });
 
-test('an object that is reached in very many ways is refused', () => {
+test('an object with very many references is rejected', () => {
   let value = ['x'];
   for (let level = 0; level < 40; level++) value = [value, value];
   assert.throws(() => text(value), { code: 'value.size' });
 });
 
-test('variables are an object', () => {
+test('variables must be an object', () => {
   for (const [variables, kind] of [
     [null, 'null'],
     [[], 'a list'],
@@ -158,7 +158,7 @@ test('variables are an object', () => {
   assert.equal(new Template('[{{ v }}]').render(), '[]');
 });
 
-test('what getters, proxies and toJSON throw comes through, and nothing breaks', () => {
+test('exceptions of getters, proxies and toJSON are passed on', () => {
   const thrown = new Error('mine');
   const fail = () => {
     throw thrown;
@@ -212,7 +212,7 @@ test('a getter may render, the same template too', () => {
   );
 });
 
-test('what did not change since the last render is told from what did', () => {
+test('changed and unchanged values are distinguished', () => {
   const random = generator(7);
   const leaf = () =>
     pick(random, ['a', 'b', '', 'é', 0, 1, 2.5, true, null, float(1), 1n, 300_000_000]);
@@ -238,7 +238,7 @@ test('what did not change since the last render is told from what did', () => {
     }
     return value;
   };
-  // `fresh` never rendered before, so it remembers nothing.
+  // `fresh` has never rendered, so its cache is empty.
   let value = make(4);
   for (let turn = 0; turn < 3000; turn++) {
     const fresh = new Template('{{ v|tojson }}');
@@ -248,7 +248,7 @@ test('what did not change since the last render is told from what did', () => {
   }
 });
 
-test('a getter that gives something else each time is read as it comes', () => {
+test('a getter with changing values is read each time', () => {
   const random = generator(3);
   const makers = [
     () => 'a',
@@ -275,7 +275,7 @@ test('a getter that gives something else each time is read as it comes', () => {
   }
 });
 
-test('objects of very many kinds, and with very many keys, pass', () => {
+test('objects with very many shapes and keys are accepted', () => {
   for (let round = 0; round < 3; round++) {
     const kinds = Array.from({ length: 3000 }, (_, index) => ({
       [`key${round}-${index}`]: index,
@@ -289,7 +289,7 @@ test('objects of very many kinds, and with very many keys, pass', () => {
   }
 });
 
-test('fields that all objects inherit are no variables', () => {
+test('inherited fields are not variables', () => {
   Object.defineProperty(Object.prototype, 'polluted', {
     value: 'yes',
     enumerable: true,
@@ -303,7 +303,7 @@ test('fields that all objects inherit are no variables', () => {
   }
 });
 
-test('large texts pass', () => {
+test('large texts are accepted', () => {
   for (const long of ['x'.repeat(3_000_000), 'é'.repeat(1_000_000), '😀'.repeat(500_000)]) {
     assert.equal(new Template('{{ v }}').render({ v: long }), long);
   }

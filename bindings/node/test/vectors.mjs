@@ -1,5 +1,5 @@
-// Reads conformance vectors for Node: their JSON tells whole numbers, fractions and the order of
-// keys apart, which `JSON.parse` does not.
+// Reads conformance vectors for Node. Unlike `JSON.parse`, it distinguishes integers from fractions
+// and keeps the order of keys.
 
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
@@ -8,10 +8,10 @@ import { float } from 'quillet';
 const folder = process.env.QUILLET_CONFORMANCE;
 export const conformance = pathToFileURL(`${folder}/`);
 
-/** A file's JSON. With `floats` every number is one with a fraction, as Go reads JSON. */
+/** Parses a file's JSON. With `floats`, every number is floating-point, as in Go. */
 export function read(name, floats = false) {
   const text = readFileSync(new URL(name, conformance), 'utf8');
-  // Outside of strings, which are matched first, and written as strings that say so.
+  // Numbers outside strings (strings are matched first) become marked strings.
   const marked = text.replace(/"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g, (token) =>
     token[0] === '"' ? token : `"\\u0000${token}"`,
   );
@@ -31,8 +31,8 @@ function number(text, floats) {
 }
 
 /**
- * Data of a vector. An object of JavaScript puts keys that look like numbers first; a `Map` keeps
- * the order.
+ * Converts the data of a vector. A JavaScript object puts number-like keys first; a `Map` keeps the
+ * order.
  */
 export function data(value) {
   if (Array.isArray(value)) return value.map(data);
@@ -48,7 +48,7 @@ export function data(value) {
     : Object.fromEntries(entries);
 }
 
-/** Plain data for the vectors' own functions, which do not look at kinds of numbers. */
+/** Plain data for the vectors' own functions, which do not distinguish number types. */
 export function plain(value) {
   return JSON.parse(
     JSON.stringify(value, (_, field) => (typeof field === 'bigint' ? Number(field) : field)),

@@ -1,4 +1,4 @@
-// Worker threads have templates of their own, and end without leaving anything.
+// Worker threads have their own templates and release everything when they end.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -19,7 +19,7 @@ function work(number) {
 }
 
 if (isMainThread) {
-  test('many at a time, some of which are ended in the middle of their work', async () => {
+  test('many workers run and some are terminated while working', async () => {
     const expected = work(7);
     for (let round = 0; round < 3; round++) {
       const workers = Array.from(

@@ -10,7 +10,7 @@ use crate::options;
 use quillet_python_values::error::{self, ExceptionFields};
 use quillet_python_values::object;
 
-/// How front matter is read.
+/// Reader options for front matter.
 const YAML: Options = Options {
     code: "file.yaml",
     most_nodes: 100_000,
@@ -20,7 +20,7 @@ const YAML: Options = Options {
     duplicates: Duplicates::Refuse,
 };
 
-/// Everything that is wrong with a template, as a list of dicts; empty if nothing is.
+/// Diagnostics of a template, as a list of dicts; empty if it is valid.
 #[pyfunction]
 #[pyo3(signature = (text, format = "jinja", **options))]
 pub(crate) fn check<'py>(
@@ -34,7 +34,8 @@ pub(crate) fn check<'py>(
     error::diagnostics(py, &found)
 }
 
-/// A template in another format, with notes on what is exact for some values only.
+/// Converts a template to another format, with notes about parts that are exact only for some
+/// values.
 #[pyfunction]
 #[pyo3(signature = (text, source, target, *, assume_text = false, strict = false))]
 pub(crate) fn convert<'py>(
@@ -56,7 +57,7 @@ pub(crate) fn convert<'py>(
     Ok((converted.text, notes))
 }
 
-/// The formats: a dict of names to tuples of aliases.
+/// The formats, as a dict of names to tuples of aliases.
 #[pyfunction]
 pub(crate) fn formats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let formats = PyDict::new(py);
@@ -67,7 +68,7 @@ pub(crate) fn formats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(formats)
 }
 
-/// A YAML document as Python's values.
+/// Reads a YAML document as Python values.
 #[pyfunction]
 pub(crate) fn parse_yaml<'py>(
     py: Python<'py>,

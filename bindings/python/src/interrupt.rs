@@ -1,7 +1,7 @@
-//! Control-C in a long render.
+//! Handles control-C in a long render.
 //!
-//! A render runs without the lock of the interpreter, so nobody looks at signals. It asks here every
-//! thousand steps or so, and here the interpreter is asked every twentieth of a second.
+//! A render runs without the interpreter lock, so Python does not check for signals. The render
+//! calls this code about every thousand steps, and it checks for signals every 50 ms.
 
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
@@ -12,17 +12,17 @@ const EVERY: Duration = Duration::from_millis(50);
 
 thread_local! {
     static ASKED: Cell<Option<Instant>> = const { Cell::new(None) };
-    /// Exception of a signal handler, until the render has ended.
+    /// Exception raised by a signal handler, kept until the render has ended.
     static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
 }
 
-/// Whether a handler of signals has raised something.
+/// Whether a signal handler has raised an exception.
 pub(crate) fn asked() -> bool {
     let now = Instant::now();
     match ASKED.get() {
         Some(last) if now.saturating_duration_since(last) < EVERY => return false,
         Some(_) => {}
-        // The first question of a thread begins the time.
+        // The first check of a thread starts its interval.
         None => {
             ASKED.set(Some(now));
             return false;

@@ -1,9 +1,8 @@
-//! The template engine of Quillet as a module of Python, `quillet_engine._engine`.
+//! The template engine of Quillet as the Python module `quillet_engine._engine`.
 //!
-//! It is built on the crate `quillet` without features, which has no runtime: `template` renders,
-//! `rendering` lets Python's event loop make the calls of a template; values and errors are the crate
-//! `values`. What is pleasant to write in Python is written there, in
-//! `python/quillet_engine`.
+//! It is built on the crate `quillet` without features, which has no runtime. `template` renders,
+//! and `rendering` lets Python's event loop make the calls of a template. The crate `values` has
+//! values and errors. Everything else is Python code in `python/quillet_engine`.
 
 mod inspect;
 mod interrupt;
@@ -14,10 +13,11 @@ mod tools;
 
 use pyo3::prelude::*;
 
-/// The module.
+/// Defines the module.
 #[pymodule(gil_used = true)]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    // Made now: who forks while another thread makes it would wait for that thread forever.
+    // Created now: if the process forked while another thread creates it, the child would wait
+    // forever.
     let _ = quillet::formats();
     module.add_class::<template::PyTemplate>()?;
     module.add_class::<rendering::PyRendering>()?;

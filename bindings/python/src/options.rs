@@ -1,4 +1,4 @@
-//! The options of a template, by name.
+//! The options of a template by name.
 
 use std::time::Duration;
 
@@ -12,17 +12,17 @@ use quillet_python_values::error::of_option;
 
 /// Default timeout of a render with tools: tools are slower than templates.
 const WITH_TOOLS: Duration = Duration::from_secs(30);
-/// More than this is as good as no limit, and no clock overflows.
+/// Larger values mean no limit, so the clock cannot overflow.
 const LONGEST: f64 = 1e9;
 
-/// Arguments of a template's constructor.
+/// Arguments of the template constructor.
 pub(crate) struct Options {
     pub(crate) template: TemplateOptions,
-    /// The bounds on renders with tools.
+    /// The limits of renders with tools.
     pub(crate) with_tools: RenderLimits,
 }
 
-/// Reads options; those that are not given are the defaults.
+/// Reads options; missing options have their defaults.
 pub(crate) fn read(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> PyResult<Options> {
     let mut options = TemplateOptions {
         interrupt: Some(interrupt::asked),

@@ -1,4 +1,4 @@
-//! A render whose calls an event loop of Python makes.
+//! A render whose calls a Python event loop makes.
 
 use std::sync::{Mutex, MutexGuard};
 
@@ -11,7 +11,7 @@ use crate::template::{PySegment, messages, segments};
 use crate::tools;
 use quillet_python_values::value;
 
-/// Render in progress: `_template.py` drives it.
+/// A render in progress, driven by `_template.py`.
 #[pyclass(name = "Rendering", frozen, module = "quillet_engine._engine")]
 pub(crate) struct PyRendering(Mutex<RenderState>);
 
@@ -20,7 +20,7 @@ struct RenderState {
     rendered: Option<RenderedTemplate>,
 }
 
-/// A call that is waited for: its number, the function, its arguments by position and by name.
+/// A pending call: its number, the function, and its positional and named arguments.
 type PendingCall<'py> = (usize, String, Bound<'py, PyTuple>, Bound<'py, PyDict>);
 
 impl PyRendering {
@@ -31,7 +31,7 @@ impl PyRendering {
         }))
     }
 
-    /// Only locked with `try_lock`: its holder may be waiting for the interpreter's lock.
+    /// Locked only with `try_lock`, because the holder may be waiting for the interpreter lock.
     fn way(&self) -> PyResult<MutexGuard<'_, RenderState>> {
         let busy = "another thread is using this render";
         self.0.try_lock().map_err(|_| PyRuntimeError::new_err(busy))
@@ -47,7 +47,7 @@ impl PyRendering {
 
 #[pymethods]
 impl PyRendering {
-    /// The calls that are newly waited for; `None` when the render has ended.
+    /// Calls newly requested by the render; `None` when it has ended.
     fn step<'py>(&self, py: Python<'py>) -> PyResult<Option<Vec<PendingCall<'py>>>> {
         let mut way = self.way()?;
         match tools::step(py, &mut way.rendering)? {
@@ -65,46 +65,46 @@ impl PyRendering {
         }
     }
 
-    /// Gives what a call gave. A value that no template has counts as a failure.
+    /// Passes the result of a call. A value that templates do not support counts as a failure.
     fn answer(&self, call: usize, given: &Bound<'_, PyAny>) -> PyResult<()> {
         let answer = value::read(given).map_err(|error| error.message("its result"));
         self.way()?.rendering.answer(call, answer);
         Ok(())
     }
 
-    /// Says that a call failed.
+    /// Reports a failed call.
     fn fail(&self, call: usize, message: String) -> PyResult<()> {
         self.way()?.rendering.answer(call, Err(message));
         Ok(())
     }
 
-    /// Says that all calls failed that are waited for.
+    /// Reports that all pending calls failed.
     fn fail_all(&self, message: &str) -> PyResult<()> {
         self.way()?.rendering.fail_calls(message);
         Ok(())
     }
 
-    /// Seconds that are left of the limit on time.
+    /// Remaining seconds of the time limit.
     fn time_left(&self) -> PyResult<f64> {
         Ok(self.way()?.rendering.time_left().as_secs_f64())
     }
 
-    /// The text, once the render has ended.
+    /// Returns the text, once the render has ended.
     fn text(&self) -> PyResult<String> {
         self.with_rendered(|rendered| Ok(rendered.text()))
     }
 
-    /// The messages, once the render has ended.
+    /// Returns the messages, once the render has ended.
     fn messages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         self.with_rendered(|rendered| messages(py, rendered))
     }
 
-    /// The pieces of the text, once the render has ended.
+    /// Returns the segments of the text, once the render has ended.
     fn segments(&self) -> PyResult<Vec<PySegment>> {
         self.with_rendered(|rendered| Ok(segments(rendered)))
     }
 
-    /// Warns of the calls that failed.
+    /// Warns about failed calls.
     fn warn(&self, py: Python<'_>) -> PyResult<()> {
         let rendered = match &self.way()?.rendered {
             Some(rendered) => rendered.clone(),

@@ -1,4 +1,4 @@
-//! The class of templates.
+//! The template class.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
@@ -11,23 +11,23 @@ use crate::{interrupt, options, tools};
 use quillet_python_values::memory::Memory;
 use quillet_python_values::{error, object, value};
 
-/// Rows that are rendered at once by `render_batch`.
+/// Number of rows that `render_batch` renders without a pause.
 const BATCH: usize = 1024;
 
-/// A template that was compiled. `quillet_engine.Template` is this with what is written in Python.
+/// A compiled template. `quillet_engine.Template` extends this class in Python.
 #[pyclass(name = "Template", subclass, frozen, module = "quillet_engine._engine")]
 pub(crate) struct PyTemplate {
     inner: quillet::Template,
     with_tools: RenderLimits,
-    /// Its last variables.
+    /// Cache of the last variables.
     memory: Memory,
-    /// Its arguments, to recreate it in another process.
+    /// The constructor arguments, to recreate the template in another process.
     text: Py<PyString>,
     format: Py<PyString>,
     options: Option<Py<PyDict>>,
 }
 
-/// The variables of a render, and its functions.
+/// Reads the variables and functions of a render.
 struct RenderInput<'py> {
     variables: Map,
     tools: Option<Bound<'py, PyDict>>,
@@ -58,51 +58,51 @@ impl PyTemplate {
         })
     }
 
-    /// Names of the variables that it can read, in the order of first use.
+    /// Names of the variables that the template can read, in order of first use.
     #[getter]
     fn variables(&self) -> Vec<&str> {
         self.inner.variables()
     }
 
-    /// Paths of the variables that it can read, such as `user.name`.
+    /// Paths of the variables that the template can read, such as `user.name`.
     #[getter]
     fn paths(&self) -> Vec<String> {
         let variables = self.inner.references().variables.iter();
         variables.map(|variable| variable.path.join(".")).collect()
     }
 
-    /// Names of the functions that it calls and does not bring itself.
+    /// Names of the external functions that the template can call.
     #[getter]
     fn functions(&self) -> Vec<&str> {
         self.inner.functions()
     }
 
-    /// Whether it can reach variables or partials whose names are computed while it renders.
+    /// Whether the template can access variables or partials by names computed during rendering.
     #[getter]
     fn dynamic(&self) -> bool {
         self.inner.references().dynamic
     }
 
-    /// Names of the partials that it calls and was not given.
+    /// Names of partials that the template includes but that are missing.
     #[getter]
     fn missing_partials(&self) -> Vec<&str> {
         let missing = self.inner.references().templates.iter();
         missing.map(String::as_str).collect()
     }
 
-    /// Its name, as in errors.
+    /// The template's name in errors.
     #[getter]
     fn name(&self) -> &str {
         self.inner.name()
     }
 
-    /// Its text.
+    /// The template's text.
     #[getter]
     fn text(&self, py: Python<'_>) -> Py<PyString> {
         self.text.clone_ref(py)
     }
 
-    /// Its format, by the name that was given.
+    /// The template's format, as passed.
     #[getter]
     fn format(&self, py: Python<'_>) -> Py<PyString> {
         self.format.clone_ref(py)
@@ -149,7 +149,7 @@ impl PyTemplate {
         Ok(segments(&self.rendered(py, given, true)?))
     }
 
-    /// The texts of many rows of variables, and beside them what went wrong with some.
+    /// Renders many rows of variables. Returns the texts, and the errors of failed rows.
     fn render_batch<'py>(
         &self,
         py: Python<'py>,
@@ -170,7 +170,7 @@ impl PyTemplate {
                     |row: Result<Map, _>| row.map(|variables| self.inner.render(variables));
                 batch.into_iter().map(render).collect::<Vec<_>>()
             });
-            // Control-C ends the batch, and not one row of it.
+            // Control-C ends the whole batch, not a single row.
             if let Some(raised) = interrupt::taken() {
                 return Err(raised);
             }
@@ -191,7 +191,7 @@ impl PyTemplate {
         }
     }
 
-    /// Begins a render whose calls Python makes.
+    /// Starts a render whose calls Python makes.
     #[pyo3(signature = (variables, named, tools, noted = false))]
     fn _begin(
         &self,
@@ -285,15 +285,15 @@ impl<'py> RenderInput<'py> {
     }
 }
 
-/// The exception of a render: what a handler of signals raised in it, or its own.
+/// The exception of a render: from a signal handler, or its own error.
 fn raised(py: Python<'_>, error: &TemplateError) -> PyErr {
     interrupt::taken().unwrap_or_else(|| error::of_template(py, error))
 }
 
-/// A piece of a text: its kind, the text, and where it comes from.
+/// A segment: its kind, its text and its origin.
 pub(crate) type PySegment = (&'static str, String, Option<String>);
 
-/// The pieces of a rendered text.
+/// The segments of a rendered text.
 pub(crate) fn segments(rendered: &RenderedTemplate) -> Vec<PySegment> {
     let segments = rendered.segments().into_iter();
     segments

@@ -1,4 +1,4 @@
-//! Functions of Python that templates call.
+//! Python functions that templates call.
 
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -7,8 +7,8 @@ use quillet::{FunctionCall, RenderStep, RenderedTemplate, Rendering, TemplateFun
 
 use quillet_python_values::{error, object, value};
 
-/// The functions of a render: of a dictionary whose values can all be called. Anything else that is
-/// called `tools` is a variable, as chat templates have one.
+/// The functions of a render: a dict whose values are all callable. Any other value named `tools`
+/// is a variable, because chat templates use that name.
 pub(crate) fn functions<'py>(tools: &Bound<'py, PyAny>) -> Option<Bound<'py, PyDict>> {
     let tools = tools.cast::<PyDict>().ok()?;
     let is_function = |(name, tool): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
@@ -28,7 +28,7 @@ pub(crate) fn described(tools: &Bound<'_, PyDict>) -> PyResult<Vec<TemplateFunct
     described.collect()
 }
 
-/// The names of a function's parameters: those of its code, which is quick, else what `inspect` says.
+/// The parameter names of a function: from its code object, which is fast, or else from `inspect`.
 fn parameters(tool: &Bound<'_, PyAny>) -> Option<Vec<String>> {
     let py = tool.py();
     let is_decorated = || {
@@ -46,12 +46,12 @@ fn parameters(tool: &Bound<'_, PyAny>) -> Option<Vec<String>> {
         let names = code.getattr(intern!(py, "co_varnames")).ok()?;
         let mut names: Vec<String> = names.extract().ok()?;
         names.truncate(named + only_named);
-        // What a method is bound to is no parameter of it.
+        // The bound object of a method is not a parameter.
         let is_method = tool.hasattr(intern!(py, "__self__")).unwrap_or(false);
         names.drain(..usize::from(is_method && !names.is_empty()));
         return Some(names);
     }
-    // Functions in C name their parameters seldom, and asking for them takes long.
+    // Functions in C rarely name their parameters, and inspecting them is slow.
     if tool.is_instance_of::<PyCFunction>()
         || tool
             .get_type()
@@ -67,11 +67,11 @@ fn parameters(tool: &Bound<'_, PyAny>) -> Option<Vec<String>> {
     names.map(|name| name.ok()?.extract().ok()).collect()
 }
 
-/// Renders to the end, with each call made where it is waited for.
+/// Renders to the end and makes each call when the render needs it.
 ///
 /// # Errors
-/// The template's, and what is no [`PyException`](pyo3::exceptions::PyException) of a function:
-/// `KeyboardInterrupt`, `SystemExit`.
+/// Errors of the template, and exceptions of functions that are not a
+/// [`PyException`](pyo3::exceptions::PyException): `KeyboardInterrupt`, `SystemExit`.
 pub(crate) fn run(
     py: Python<'_>,
     rendering: &mut Rendering,
@@ -90,7 +90,7 @@ pub(crate) fn run(
     }
 }
 
-/// One step of a render, without the lock of the interpreter.
+/// Runs one step of a render without the interpreter lock.
 pub(crate) fn step(py: Python<'_>, rendering: &mut Rendering) -> PyResult<RenderStep> {
     let step = py.detach(|| rendering.step());
     step.map_err(|error| {
@@ -98,14 +98,14 @@ pub(crate) fn step(py: Python<'_>, rendering: &mut Rendering) -> PyResult<Render
     })
 }
 
-/// Makes a call.
+/// Calls a function.
 fn answer(
     call: &FunctionCall,
     tools: &Bound<'_, PyDict>,
 ) -> PyResult<Result<quillet_core::Value, String>> {
     let py = tools.py();
     let Some(tool) = tools.get_item(&call.function)? else {
-        return Ok(Err("it is no longer there".to_owned()));
+        return Ok(Err("the function no longer exists".to_owned()));
     };
     let (arguments, named) = arguments(py, call)?;
     let given = match tool.call(arguments, Some(&named)) {
@@ -116,7 +116,7 @@ fn answer(
         Err(error) => return Err(error),
     };
     if given.hasattr("__await__")? {
-        // Else the interpreter complains of a coroutine that nobody awaited.
+        // Close the coroutine, or the interpreter warns that it was never awaited.
         let _ = given.call_method0("close");
         let why = "it is asynchronous: call `await template.render_async(…)`";
         return Ok(Err(why.to_owned()));
@@ -124,7 +124,7 @@ fn answer(
     Ok(value::read(&given).map_err(|error| error.message("its result")))
 }
 
-/// The arguments of a call as Python has them.
+/// The arguments of a call as Python values.
 pub(crate) fn arguments<'py>(
     py: Python<'py>,
     call: &FunctionCall,
@@ -133,7 +133,7 @@ pub(crate) fn arguments<'py>(
     Ok((positional, object::dict(py, &call.arguments.named)?))
 }
 
-/// An exception in one line: `ValueError: no such city`.
+/// Formats an exception in one line: `ValueError: no such city`.
 fn said(py: Python<'_>, error: &PyErr) -> String {
     let name = error.get_type(py).name();
     let name = name.map_or_else(|_| "Exception".to_owned(), |name| name.to_string());
@@ -144,10 +144,10 @@ fn said(py: Python<'_>, error: &PyErr) -> String {
     }
 }
 
-/// Warns of the calls that failed.
+/// Warns about failed calls.
 ///
 /// # Errors
-/// Warnings are errors in this program.
+/// The program turns warnings into errors.
 pub(crate) fn warn(py: Python<'_>, rendered: &RenderedTemplate) -> PyResult<()> {
     for failed in rendered.failed_calls() {
         let message = format!(

@@ -13,13 +13,13 @@ from quillet_engine import QuilletError, Template, ToolWarning
 ROOT = Path(__file__).parents[3]
 CONFORMANCE = ROOT / "conformance"
 
-# A Python without types for whole numbers: Go's hosts have 64-bit floats.
+# Converts integers to floats, because Go hosts read JSON numbers as 64-bit floats.
 _FLOATS = {"parse_int": float}
 _LARGEST = 2**63
 
 
 def vectors(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each vector of a file by its id, with its data in it."""
+    """Vectors of a file by id, including their data."""
     text = (CONFORMANCE / f"{name}.json").read_text()
     exact = json.loads(text, parse_int=_integer)
     floats = json.loads(text, **_FLOATS) if name.startswith("go-") else exact
@@ -41,7 +41,7 @@ def _integer(text: str) -> int | float:
 
 
 def answer(name: str, vector: dict[str, Any]) -> dict[str, Any]:
-    """What a vector gives: text, messages and failed calls, or an error."""
+    """Result of a vector: text, messages and failed calls, or an error."""
     text, options, variables = _work(name, vector)
     declared = vector.get("functions")
     declared = declared if isinstance(declared, dict) else {}
@@ -84,13 +84,13 @@ def _format(name: str, vector: dict[str, Any]) -> str:
 def _work(
     name: str, vector: dict[str, Any]
 ) -> tuple[str, dict[str, Any], dict[str, Any]]:
-    """The text, the options and the variables."""
+    """Returns the text, the options and the variables."""
     data = vector["data"]
     variables = data if isinstance(data, dict) else {}
     if name.startswith("go-"):
         sources = {source["name"]: source["text"] for source in vector["templates"]}
         entry = vector["entry"]
-        # Of two that have the entry's name the first is meant, as in Rust.
+        # If two have the entry's name, the first is used, as in Rust.
         for source in reversed(vector["templates"]):
             if source["name"] == entry:
                 sources[entry] = source["text"]
@@ -127,7 +127,7 @@ def _missing(vector: dict[str, Any]) -> str:
 def _function(
     declared: dict[str, Any], variables: dict[str, Any]
 ) -> Callable[..., Any]:
-    """A function as a file declares it: `const`, `echo`, `template` or one that fails."""
+    """Creates a function declared in a file: `const`, `echo`, `template` or one that fails."""
     parameters = declared.get("params", [])
     body = declared["body"]
 
@@ -163,7 +163,7 @@ def _function(
 
 
 class Failed(Exception):
-    """What a function of a vector raises."""
+    """Exception raised by a function of a vector."""
 
 
 def _signature(parameters: list[dict[str, Any]]) -> Any:

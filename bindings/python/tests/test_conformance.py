@@ -1,4 +1,4 @@
-"""The package gives the same bytes as the library in Rust, for every vector of every format."""
+"""The package produces the same bytes as the Rust library for every vector of every format."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from conformance import answer, vectors
 
-# Files, and how many vectors they have at least.
+# Files with their minimum number of vectors.
 FILES = {
     "dotprompt": 41,
     "f-string": 113,
@@ -30,8 +30,8 @@ FILES = {
     "sk-jinja2": 19,
 }
 
-# Files whose vectors need nothing of the host, so that the reference's answer is the package's, and
-# the share in percent that is: what differs is in `conformance/known`.
+# Files whose vectors need no host features, so the package must match the reference, with the
+# matching percentage. `conformance/known` lists the differences.
 REFERENCES = {
     "f-string": 99.0,
     "go-sprig-library": 99.0,
@@ -45,7 +45,7 @@ REFERENCES = {
 
 @pytest.fixture(scope="session")
 def answers() -> dict[str, dict[str, Any]]:
-    """The answers of the library in Rust, by file and id."""
+    """Results of the Rust library by file and id."""
     place = os.environ.get("QUILLET_ANSWERS")
     assert place, "QUILLET_ANSWERS must name the output of `cargo run -p quillet --example answers`"
     found: dict[str, dict[str, Any]] = defaultdict(dict)
@@ -68,13 +68,13 @@ def test_same_as_rust(name: str, answers: dict[str, dict[str, Any]]) -> None:
 
 
 def told(answer: dict[str, Any]) -> dict[str, Any]:
-    """An answer, with what each side says in its own words made alike."""
+    """Normalizes a result, because both sides word some errors differently."""
     if "error" in answer:
         error = dict(answer["error"])
-        # In Rust the text of a finding ends in its hint.
+        # In Rust, the text of a diagnostic ends with its hint.
         if error["hint"]:
             error["message"] = error["message"].removesuffix(f" ({error['hint']})")
-        # The package says how to give a function in Python.
+        # The package's hint describes how to pass a Python function.
         if error["code"] == "render.unknown_function":
             error["hint"] = None
         return {"error": error}

@@ -1,4 +1,4 @@
-"""What the documentation shows is what happens."""
+"""The examples in the documentation produce the output shown."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[1]
-# `docs/python.md` shows both packages, and is a test of the second one.
+# `docs/python.md` shows both packages and is tested with the second one.
 PAGES = [PACKAGE / "README.md"]
 MODULES = ["_template", "environment", "langchain", "prompty", "transformers"]
 

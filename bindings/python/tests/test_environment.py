@@ -1,4 +1,4 @@
-"""The environment, as jinja2's renders the same templates."""
+"""The environment renders the same templates as jinja2's."""
 
 from __future__ import annotations
 
@@ -70,14 +70,14 @@ def test_settings_of_white_space(options: dict[str, bool]) -> None:
 def test_vectors_as_jinja2_renders_them() -> None:
     count = 0
     for id, vector in vectors("jinja2"):
-        # jinja2's own `tojson` escapes for HTML, and prompts are none.
+        # jinja2's own `tojson` escapes for HTML, but prompts are not HTML.
         if "expected" not in vector or "tojson" in vector["template"]:
             continue
         given = vector["data"] if isinstance(vector["data"], dict) else {}
         try:
             own = SandboxedEnvironment().from_string(vector["template"]).render(given)
         except jinja2.TemplateError:
-            # Of what only transformers' environment has.
+            # Features of the transformers environment only.
             continue
         assert Environment().from_string(vector["template"]).render(given) == own, id
         count += 1
@@ -113,7 +113,7 @@ def test_undefined() -> None:
         assert raised.value.hint
 
 
-def test_a_broken_template_breaks_its_callers_only() -> None:
+def test_invalid_template_affects_only_its_callers() -> None:
     ours, _ = environments(DictLoader(TEMPLATES), None)
     assert ours.get_template("page").render(title="t", part="a") == "[T!: a S]"
     for name in ("broken", "uses_broken"):
@@ -122,7 +122,7 @@ def test_a_broken_template_breaks_its_callers_only() -> None:
         assert (raised.value.source, raised.value.line, raised.value.column) == ("broken", 1, 7)
 
 
-def test_what_is_not_there() -> None:
+def test_missing_templates() -> None:
     ours, _ = environments(DictLoader(TEMPLATES), None)
     with pytest.raises(TemplateNotFound, match="'nope'"):
         ours.get_template("nope")

@@ -1,4 +1,4 @@
-"""Templates that try to break an engine (`conformance/hostile`), through the package."""
+"""Hostile templates (`conformance/hostile`), rendered with the package."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def lines(file: str) -> list[dict[str, Any]]:
 
 
 def text_of(given: Any) -> str:
-    """Text, or segments to be repeated."""
+    """Builds text, or segments to repeat."""
     if isinstance(given, str):
         return given
     return "".join(text * count for text, count in given["segments"])
 
 
 def data_of(given: Any) -> Any:
-    """Data, in which `{"repeat": [value, n]}` is a list."""
+    """Builds data; `{"repeat": [value, n]}` becomes a list."""
     if isinstance(given, dict):
         if set(given) == {"repeat"}:
             value, count = given["repeat"]

@@ -1,4 +1,4 @@
-"""LangChain's prompts, as LangChain renders its own formats."""
+"""LangChain's prompts render as in LangChain."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SAME: list[tuple[str, str, dict[str, Any]]] = [
 def test_same_as_langchain(format: str, template: str, given: dict[str, Any]) -> None:
     own = OwnPromptTemplate.from_template(template, template_format=format)
     ours = PromptTemplate.from_template(template, template_format=format)
-    # mustache.js writes an apostrophe as an entity, and LangChain leaves it.
+    # mustache.js writes an apostrophe as an entity; LangChain leaves it unchanged.
     assert ours.format(**given).replace("&#39;", "'") == own.format(**given)
     if format != "mustache":
         assert ours.input_variables == own.input_variables
@@ -49,7 +49,7 @@ def test_vectors_as_langchain_renders_them(name: str, format: str) -> None:
     count = 0
     for id, vector in vectors(name):
         if "tojson" in vector["template"]:
-            # jinja2's own escapes for HTML, and prompts are none.
+            # jinja2's own filter escapes for HTML, but prompts are not HTML.
             continue
         given = vector["data"] if isinstance(vector["data"], dict) else {}
         try:
@@ -64,7 +64,7 @@ def test_vectors_as_langchain_renders_them(name: str, format: str) -> None:
         except Exception as error:
             got = repr(error)
         if "values cannot be changed in a template" in got:
-            # LangChain's sandbox is not transformers' immutable one.
+            # LangChain's sandbox is not the immutable one of transformers.
             continue
         if got != wanted:
             different[id] = (vector["template"], got, wanted)
@@ -72,7 +72,7 @@ def test_vectors_as_langchain_renders_them(name: str, format: str) -> None:
     assert not different
 
 
-def test_formats_that_langchain_has_not() -> None:
+def test_formats_unknown_to_langchain() -> None:
     prompt = PromptTemplate.from_template("{{#each l}}{{this}};{{/each}}", template_format="handlebars")
     assert prompt.input_variables == ["l"]
     assert prompt.invoke({"l": [1, 2]}).to_string() == "1;2;"

@@ -17,7 +17,7 @@ LOOP = "{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% e
 
 
 def run(code: str) -> subprocess.CompletedProcess[str]:
-    """A program of its own, which has a minute."""
+    """Runs a separate program with a timeout of one minute."""
     return subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60
     )
@@ -39,7 +39,7 @@ def test_control_c_ends_a_long_render() -> None:
     assert done.stdout == "interrupted 2\n", done.stderr
 
 
-def test_a_handler_of_signals_runs_and_the_render_goes_on() -> None:
+def test_signal_handler_runs_and_render_continues() -> None:
     done = run(
         f"""
         import os, signal, threading
@@ -93,11 +93,11 @@ def test_the_interpreter_is_free_while_a_render_runs() -> None:
     while thread.is_alive():
         turns += 1
     thread.join()
-    # With the lock held, this loop would have had next to no turn.
+    # If the render held the lock, this loop would hardly run.
     assert turns > 1000
 
 
-def test_an_exit_with_renders_under_way() -> None:
+def test_exit_during_renders() -> None:
     done = run(
         f"""
         import threading
@@ -111,7 +111,7 @@ def test_an_exit_with_renders_under_way() -> None:
     assert (done.returncode, done.stdout) == (0, "bye\n"), done.stderr
 
 
-def test_what_comes_with_another_package_says_so() -> None:
+def test_name_of_another_package_is_reported() -> None:
     done = run(
         """
         import quillet_engine

@@ -1,4 +1,4 @@
-"""Prompt files, as prompty itself prepares them."""
+"""Prompt files give the same messages as prompty itself."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_same_as_prompty(tmp_path: Path, text: str, inputs: dict[str, Any]) -> N
     assert prompt.description == (agent.description or "")
 
 
-def test_what_a_file_says() -> None:
+def test_fields_of_a_file() -> None:
     prompt = loads(SUPPORT)
     assert prompt.model["options"] == {"temperature": 0.2, "maxOutputTokens": 400}
     assert list(prompt.inputs) == ["customer", "question", "facts"]
@@ -96,7 +96,7 @@ def test_no_value_begins_a_message() -> None:
     assert [message["role"] for message in messages] == ["system", "user", "assistant"]
 
 
-def test_what_is_wrong_with_a_file() -> None:
+def test_errors_in_a_file() -> None:
     with pytest.raises(VariableError, match="the input question of support is missing"):
         loads(SUPPORT).messages()
     bad = [

@@ -1,4 +1,4 @@
-"""What a template is asked for, and what its errors say."""
+"""Members of templates, and their errors."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_renders_in_every_format(format: str) -> None:
     assert template.functions == []
 
 
-def test_says_what_it_touches() -> None:
+def test_references() -> None:
     template = Template("{{ user.name }} {{ weather(city) }} {% include 'tail' %}")
     assert template.variables == ["user", "city"]
     assert template.paths == ["user.name", "city"]
@@ -179,7 +179,7 @@ def test_copies_and_pickles() -> None:
         assert (again.render(x=1), again.name) == ("1!", "t")
 
 
-def test_a_batch_goes_on_behind_a_row_that_fails() -> None:
+def test_batch_continues_after_a_failed_row() -> None:
     template = Template("{{ 10 // n }}", missing="strict")
     rows = [{"n": 1}, {"n": 0}, {}, {"n": object()}, ["n"], {"n": 5}]
     texts, errors = template.render_batch(iter(rows))
@@ -223,8 +223,8 @@ def test_threads_share_a_template() -> None:
     assert not wrong
 
 
-def test_stubs_name_what_is_there() -> None:
-    """Every public name of the compiled module is in its stubs, and none more."""
+def test_stubs_match_the_module() -> None:
+    """The stubs have exactly the public names of the compiled module."""
     stubs = (Path(quillet_engine.__file__).parent / "_engine.pyi").read_text()
     for kind in (_engine.Template, _engine.Rendering):
         names = [name for name in vars(kind) if not name.startswith("__")]

@@ -1,4 +1,4 @@
-"""Functions that templates call."""
+"""Functions called by templates."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ FAILURES = [
 
 
 @pytest.mark.parametrize(("tool", "said"), FAILURES, ids=[said for _, said in FAILURES])
-def test_what_fails_leaves_nothing_and_is_told(tool, said: str) -> None:
+def test_failed_call_renders_nothing_and_warns(tool, said: str) -> None:
     template = Template("[{{ f(1) }}|{{ f(1).city }}|{{ g() }}]")
     with pytest.warns(ToolWarning) as told:
         assert template.render(tools={"f": tool, "g": lambda: "on"}) == "[||on]"
@@ -80,7 +80,7 @@ def test_warnings_may_be_errors() -> None:
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, GeneratorExit])
-def test_what_ends_programs_ends_the_render(error: type[BaseException]) -> None:
+def test_exit_exceptions_end_the_render(error: type[BaseException]) -> None:
     with pytest.raises(error):
         Template("{{ f() }}").render(tools={"f": fail(error())})
 
@@ -94,7 +94,7 @@ def test_an_asynchronous_function_needs_an_asynchronous_render() -> None:
     gc.collect()
 
 
-def test_functions_may_call_back() -> None:
+def test_functions_can_call_the_package() -> None:
     inner = Template("<{{ x }}>")
     outer = Template("{{ f(1) }}{{ f(f(2)) }}")
     assert outer.render(tools={"f": lambda x: inner.render(x=x)}) == "<1><<2>>"
@@ -106,18 +106,18 @@ def test_functions_may_call_back() -> None:
     assert template.render(depth=20, tools={"f": again}) == "(" * 21 + "." + ")" * 21
 
 
-def test_a_function_may_not_be_there() -> None:
+def test_missing_function() -> None:
     with pytest.raises(RenderError, match="did you mean weather"):
         Template("{{ wether() }}").render(tools={"weather": lambda: 1})
 
 
-def test_calls_are_bounded() -> None:
+def test_calls_are_limited() -> None:
     template = Template("{% for i in range(300) %}{{ f(i) }}{% endfor %}")
     with pytest.raises(LimitError, match="calls"):
         template.render(tools={"f": lambda i: i})
 
 
-def test_calls_run_side_by_side() -> None:
+def test_calls_run_concurrently() -> None:
     running = most = 0
 
     async def slow(value: object) -> object:
@@ -155,7 +155,7 @@ def test_a_call_that_needs_another_does_not_wait_for_the_rest() -> None:
     assert asyncio.run(main()) == "slow ab"
 
 
-def test_what_hangs_is_given_up() -> None:
+def test_hanging_call_is_abandoned() -> None:
     ended: list[str] = []
 
     async def hang() -> None:
@@ -171,7 +171,7 @@ def test_what_hangs_is_given_up() -> None:
     assert ended == ["hang"]
 
 
-def test_what_hangs_in_a_plain_function_ends_the_render_late() -> None:
+def test_hanging_plain_function_delays_the_end() -> None:
     calls: list[str] = []
     with pytest.raises(LimitError) as raised:
         tools = {"f": lambda: time.sleep(0.1), "g": lambda _: calls.append("g")}
@@ -217,7 +217,7 @@ def test_messages_with_functions() -> None:
     assert template.messages(tools={"q": lambda: "system: why?"}) == wanted
 
 
-def test_a_variable_called_tools_stays_one() -> None:
+def test_variable_named_tools_is_kept() -> None:
     template = Template("{{ tools|length }}")
     assert template.render(tools=[1, 2]) == "2"
     assert asyncio.run(template.render_async(tools=[1, 2])) == "2"

@@ -1,4 +1,4 @@
-"""Chat templates of real models, as transformers renders them itself."""
+"""Chat templates of real models render as in transformers."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ CONVERSATIONS: dict[str, tuple[list[dict[str, Any]], dict[str, Any]]] = {
 
 
 def templates() -> dict[str, str]:
-    """Chat templates as they are published, of the package `trl`."""
+    """Published chat templates from the package `trl`."""
     found = importlib.util.find_spec("trl")
     assert found and found.origin, "pip install --no-deps trl"
     folder = Path(found.origin).parent / "chat_templates"
@@ -100,7 +100,7 @@ TEMPLATES = templates()
 
 
 def own_rendering(template: str, talk: list[dict[str, Any]], given: dict[str, Any]) -> str | None:
-    """What transformers gives with jinja2; None if the template refuses the conversation."""
+    """Result of transformers with jinja2; None if the template rejects the conversation."""
     try:
         rendered, _ = render_jinja_template([talk], chat_template=template, **given)
     except (JinjaError, TypeError, ValueError, AttributeError):

@@ -1,4 +1,4 @@
-"""What of Python a template can be given."""
+"""Python values that templates accept."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("value", "said", "hint"), REFUSED, ids=[said for _, said, _ in REFUSED])
-def test_is_refused_with_its_place(value: object, said: str, hint: str) -> None:
+def test_is_rejected_with_its_path(value: object, said: str, hint: str) -> None:
     with pytest.raises(VariableError) as raised:
         PRINT.render(x={"list": [0, value]})
     error = raised.value
@@ -102,7 +102,7 @@ def test_is_refused_with_its_place(value: object, said: str, hint: str) -> None:
     assert error.message.startswith("x.list[1]")
 
 
-def test_places_name_any_key() -> None:
+def test_paths_contain_any_key() -> None:
     with pytest.raises(VariableError, match=r'^x\["two words"\]\.é\[0\]: '):
         PRINT.render(x={"two words": {"é": [object()]}})
     with pytest.raises(VariableError, match="^variables must be a mapping of names to values, not"):
@@ -119,12 +119,12 @@ def test_depth_is_bounded_and_no_stack_overflows() -> None:
     for _ in range(125):
         fits = [fits]
     assert PRINT.render(x=fits).startswith("[[[")
-    # Freed one by one: Python's own recursion would be deep.
+    # Freed one by one, because Python would free them in a deep recursion.
     while deep:
         deep = deep.pop()
 
 
-def test_what_is_shared_cannot_grow_without_end() -> None:
+def test_shared_values_cannot_grow_without_limit() -> None:
     shared: object = "x"
     for _ in range(40):
         shared = [shared, shared]
@@ -133,7 +133,7 @@ def test_what_is_shared_cannot_grow_without_end() -> None:
 
 
 class Hostile(collections.UserDict):
-    """A mapping whose code does what it should not."""
+    """A mapping with misbehaving code."""
 
     def __init__(self, act) -> None:
         self.act = act
@@ -171,7 +171,7 @@ def test_mappings_whose_code_misbehaves() -> None:
     assert PRINT.render(x=items) == "[1, {'a': 1}]"
 
 
-def test_the_same_values_as_often_as_one_likes() -> None:
+def test_same_values_in_many_renders() -> None:
     data = {"rows": [{"name": f"n{i}", "n": i} for i in range(10)]}
     template = Template("{% for r in rows %}{{ r.name }}={{ r.n }};{% endfor %}")
     text = template.render(data)
@@ -179,7 +179,7 @@ def test_the_same_values_as_often_as_one_likes() -> None:
     for _ in range(1000):
         assert template.render(data) == text
     assert (sys.getrefcount(data), sys.getrefcount(data["rows"][0])) == references
-    # Keys that are made anew, and more of them than are kept.
+    # New key objects each time, and more than the cache holds.
     for number in range(2000):
         assert Template("{{ x }}").render({"x": {f"key{number}": 1}}) == f"{{'key{number}': 1}}"
 
@@ -194,7 +194,7 @@ def test_a_variable_may_be_called_as_an_argument_is() -> None:
     assert Template("{{ tools }}").render(tools={}) == "{}"
 
 
-def test_what_changed_since_the_last_time_is_seen() -> None:
+def test_changed_values_are_detected() -> None:
     template = Template("{{ rows }}{{ table }}")
     rows: list[object] = [{"n": i, "t": f"text {i}"} for i in range(5)]
     table: dict[str, object] = {"a": [1, 2, 3], "b": {"c": 1, "d": 2, "e": 3}, "f": None}
@@ -228,13 +228,13 @@ def test_what_changed_since_the_last_time_is_seen() -> None:
     for change in changes:
         change()
         check()
-    # Other values at the same places, more often than one is patient.
+    # Different values in the same variables, more often than the cache tolerates.
     for number in range(30):
         rows[:] = [{"n": number, "t": str(number)} for _ in range(9)]
         check()
 
 
-def test_what_cannot_be_read_is_said_again_and_mended() -> None:
+def test_unreadable_value_is_reported_again_until_fixed() -> None:
     template = Template("{{ x|length }}")
     items: list[object] = [1, 2, {"a": [3]}]
     for _ in range(3):

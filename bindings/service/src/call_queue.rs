@@ -12,33 +12,33 @@ use tokio::sync::oneshot;
 /// Event for the thread that drives a background task.
 #[derive(Debug)]
 pub enum QueueEvent {
-    /// A function is to be called.
+    /// Request for a function call.
     Call(HostCall),
-    /// Nobody waits for the call of this number any more.
+    /// The call with this number was cancelled.
     Gone(u64),
-    /// Something happened in a script that is watched.
+    /// Event of a script whose events are requested.
     Event(Map),
 }
 
-/// A call that is wanted.
+/// Requested function call.
 #[derive(Debug)]
 pub struct HostCall {
-    /// By which it is answered.
+    /// Number used to answer the call.
     pub id: u64,
     /// The name of the tool; `None` for the model.
     pub tool: Option<Arc<str>>,
-    /// Arguments in their order.
+    /// Positional arguments.
     pub positional: Vec<Value>,
-    /// Arguments by name.
+    /// Named arguments.
     pub named: Map,
 }
 
-/// Called when there is news, from any thread. It must not wait.
+/// Called from any thread when there are events. Must not block.
 pub(crate) type NotifyCallback = Arc<dyn Fn() + Send + Sync>;
 
 type CallResult = Result<Value, String>;
 
-/// The board of one work. Clones are the same board.
+/// The queue of one background task. Clones share the queue.
 #[derive(Clone, Default)]
 pub struct CallQueue(Arc<QueueInner>);
 
@@ -63,7 +63,7 @@ impl CallQueue {
         lock(&self.0.state)
     }
 
-    /// Changes the board, and says so.
+    /// Changes the state and notifies waiters.
     fn change<T>(&self, change: impl FnOnce(&mut QueueState) -> T) -> T {
         let mut state = self.state();
         let changed = change(&mut state);
@@ -101,19 +101,19 @@ impl CallQueue {
         answer.unwrap_or_else(|_| Err("it was cancelled".to_owned()))
     }
 
-    /// Tells of something that happened.
+    /// Adds an event.
     pub(crate) fn event(&self, event: Map) {
         self.change(|state| state.news.push(QueueEvent::Event(event)));
     }
 
-    /// Says that there is nothing more to come. The bell is let go then, whoever still has the
-    /// board: it may keep a process from ending.
+    /// Marks the end of events. Drops the callback even if clones of the queue exist, because the
+    /// callback may keep the process alive.
     pub(crate) fn finish(&self) {
         self.change(|state| state.is_over = true);
         self.state().bell = None;
     }
 
-    /// Has a bell rung at once, and from now on whenever there is news.
+    /// Calls the callback immediately, and then whenever there are events.
     pub(crate) fn listen(&self, bell: NotifyCallback) {
         let mut state = self.state();
         state.bell = (!state.is_over).then(|| bell.clone());
@@ -121,8 +121,8 @@ impl CallQueue {
         bell();
     }
 
-    /// The news since the last time, for which it waits so long at most; `None` once all is over
-    /// and told.
+    /// Returns the events since the last call, after waiting at most this long; `None` once the
+    /// task has ended and all events were returned.
     pub(crate) fn news(&self, patience: Duration) -> Option<Vec<QueueEvent>> {
         let deadline = Instant::now() + patience;
         let mut state = self.state();

@@ -22,40 +22,40 @@ const AUTHOR: &str = "program";
 /// Default number of listed versions.
 const MOST_VERSIONS: usize = 1000;
 
-/// The prompts of a store, which is followed: what others write there is seen. Cheap to clone.
+/// The prompts of a store, kept up to date with writes by other programs. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct BoundCatalogue(Quillet);
 
-/// Which version of a prompt is meant.
+/// Selects a version of a prompt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum PromptVersion {
-    /// The one that readers get who name none: that of the label `production`, else what stands in
-    /// the store.
+    /// Default for requests without a selector: the version of the label `production`, or else the
+    /// current text in the store.
     #[default]
     Usual,
-    /// The one that a label points at.
+    /// The version that a label points to.
     Label(String),
-    /// The one of this number.
+    /// The version with this number.
     Version(u64),
 }
 
 /// Prompt to render.
 #[derive(Clone, Debug, Default)]
 pub struct RenderRequest {
-    /// The prompt.
+    /// Id of the prompt.
     pub id: String,
-    /// Its version.
+    /// Version selector.
     pub which: PromptVersion,
-    /// Its variables.
+    /// Variables of the render.
     pub variables: Map,
-    /// Functions that it may call besides the tools of the store, which they go before.
+    /// Functions that the prompt may call; they take precedence over the store's tools.
     pub tools: Vec<HostFunction>,
     /// Whether to return messages instead of a text.
     pub as_messages: bool,
 }
 
 impl RenderRequest {
-    /// The id with its mark, as all ways in write it.
+    /// The id with its version selector.
     fn marked(&self) -> String {
         match &self.which {
             PromptVersion::Usual => self.id.clone(),
@@ -67,11 +67,11 @@ impl RenderRequest {
 
 impl BoundCatalogue {
     /// Opens a store: `memory:`, `dir:PATH`, `sqlite:FILE`, `redis://HOST`. All other settings come
-    /// from the environment; `time` is what one render may take.
+    /// from the environment; `time` is the timeout of one render.
     ///
     /// # Errors
-    /// The address is none, or a variable of the environment is wrong. That a server does not
-    /// answer is told by whatever needs it.
+    /// The address or an environment variable is invalid. If a server does not respond, the
+    /// operations that need it fail.
     pub async fn open(store: &str, time: Duration) -> Result<Self, BindingError> {
         let mut settings = Settings::from_env()?;
         settings.set("store.url", store)?;
@@ -79,14 +79,14 @@ impl BoundCatalogue {
         Ok(BoundCatalogue(Quillet::with_settings(settings).await?))
     }
 
-    /// Ids of all prompts, broken ones included, in order.
+    /// Sorted ids of all prompts, including invalid ones.
     #[must_use]
     pub fn ids(&self) -> Vec<String> {
         let snapshot = self.0.host().prompts().catalogue().snapshot();
         snapshot.prompts.keys().map(|id| id.to_string()).collect()
     }
 
-    /// Everything that is wrong with the prompts of the store.
+    /// Diagnostics of all prompts in the store.
     #[must_use]
     pub fn findings(&self) -> Vec<Diagnostic> {
         let snapshot = self.0.host().prompts().catalogue().snapshot();
@@ -96,11 +96,11 @@ impl BoundCatalogue {
             .collect()
     }
 
-    /// Renders a prompt: a text (messages each with its role before it), or messages in OpenAI's
-    /// shape.
+    /// Renders a prompt to a text, with a role before each message, or to messages in OpenAI's
+    /// format.
     ///
     /// # Errors
-    /// There is no such prompt, a variable is missing, a limit is reached.
+    /// The prompt does not exist, a variable is missing, or a limit is reached.
     pub async fn render(
         &self,
         request: RenderRequest,
@@ -113,8 +113,8 @@ impl BoundCatalogue {
             prompts.render(&id, &input).await?
         } else {
             let snapshot = prompts.catalogue().snapshot();
-            // Chosen among what all renders share: what was put together for a label is kept with
-            // its snapshot, and this render's own is used once.
+            // Resolve the version in the shared snapshot, which caches prompts compiled for a
+            // label; this render's own snapshot is used only once.
             let chosen = prompts.choose(&snapshot, &id, &input).await?;
             let tools = HostFunctions::new(request.tools, board);
             let mut own = snapshot.with_tools(tools.into_tools());
@@ -137,22 +137,22 @@ impl BoundCatalogue {
         })
     }
 
-    /// Waits until all that was written to the store before this is seen here.
+    /// Waits until the catalogue has seen all earlier writes to the store.
     ///
     /// # Errors
-    /// The store does not answer.
+    /// The store does not respond.
     pub async fn sync(&self) -> Result<(), BindingError> {
         let synced = self.0.host().prompts().sync().await;
         synced.map_err(BindingError::from)
     }
 
-    /// The labels of a prompt: an object of numbers of versions, or of shares.
+    /// Labels of a prompt: an object of version numbers or weights.
     ///
     /// # Errors
-    /// The store does not answer.
+    /// The store does not respond.
     pub async fn labels(&self, id: &str) -> Result<Value, BindingError> {
         let definitions = self.definitions();
-        // There is an answer for prompts that are there only.
+        // Only existing prompts have labels.
         definitions
             .find(EntryKind::Prompt, id, Some(&VersionSelector::latest()))
             .await?;
@@ -164,7 +164,7 @@ impl BoundCatalogue {
     /// The versions of a prompt, newest first: a list of objects.
     ///
     /// # Errors
-    /// There is no such prompt; the store keeps no history, or does not answer.
+    /// The prompt does not exist, or the store keeps no history or does not respond.
     pub async fn versions(&self, id: &str) -> Result<Value, BindingError> {
         let definitions = self.definitions();
         let versions = definitions.versions(EntryKind::Prompt, id, None, MOST_VERSIONS);
@@ -172,11 +172,11 @@ impl BoundCatalogue {
         Ok(versions.unwrap_or_default().into())
     }
 
-    /// Writes a prompt after the checks of `quillet check`, and moves labels to it; gives the
-    /// number of its version. A definition that is there already makes no new one.
+    /// Writes a prompt after the checks of `quillet check`, moves labels to the version, and
+    /// returns its number. An unchanged definition does not create a version.
     ///
     /// # Errors
-    /// It is broken, or the store does not let it be written.
+    /// The prompt is invalid, or the store rejects the write.
     pub async fn put(
         &self,
         id: &str,
@@ -195,10 +195,10 @@ impl BoundCatalogue {
         Ok(written.committed.version.number)
     }
 
-    /// Moves a label to a version, or away; gives all labels of the prompt.
+    /// Moves a label to a version, or removes it. Returns all labels of the prompt.
     ///
     /// # Errors
-    /// There is no such prompt or version; the store does not let it be written.
+    /// The prompt or version does not exist, or the store rejects the write.
     pub async fn label(
         &self,
         id: &str,
@@ -220,10 +220,10 @@ impl BoundCatalogue {
         Ok(said(&labels))
     }
 
-    /// Removes a prompt with its labels; its versions stay.
+    /// Removes a prompt and its labels, but keeps its versions.
     ///
     /// # Errors
-    /// There is no such prompt; the store does not let it be written.
+    /// The prompt does not exist, or the store rejects the write.
     pub async fn remove(&self, id: &str) -> Result<(), BindingError> {
         let expect = quillet::core::history::WritePrecondition::Anything;
         let actor = actor(None);

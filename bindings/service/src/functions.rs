@@ -1,4 +1,4 @@
-//! Functions of the program as tools of templates and scripts.
+//! Functions of the host program as tools for templates and scripts.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,15 +15,15 @@ use crate::call_queue::CallQueue;
 /// Parameter that takes all arguments of a function with unknown parameters.
 const REST: &str = "arguments";
 
-/// A function as its program describes it.
+/// Description of a function of the host program.
 #[derive(Clone, Debug, Default)]
 pub struct HostFunction {
-    /// The name that templates, scripts and models call it by.
+    /// Name for templates, scripts and models.
     pub name: String,
     /// Description for models.
     pub description: String,
-    /// JSON Schema of its arguments, whose properties stand in the order of arguments by position.
-    /// Without one it is given what a template gives it, in that order or by name.
+    /// JSON Schema of the arguments; its properties are in the order of positional arguments.
+    /// Without a schema, the function receives the template's positional and named arguments.
     pub parameters: Option<Json>,
     /// Whether equal calls of one render may share a result.
     pub idempotent: bool,
@@ -31,11 +31,11 @@ pub struct HostFunction {
     pub default: Value,
 }
 
-/// The functions of one work.
+/// The functions of one background task.
 #[derive(Clone)]
 pub(crate) struct HostFunctions {
     by_name: BTreeMap<String, Arc<dyn Tool>>,
-    /// The way out of scripts, where they may connect.
+    /// Network access of scripts that may connect.
     network: Option<Arc<dyn Network>>,
 }
 
@@ -81,7 +81,7 @@ impl Tools for HostFunctions {
     }
 }
 
-/// One of them.
+/// One of the functions.
 #[derive(Debug)]
 struct FunctionTool {
     spec: ToolSpec,
@@ -115,7 +115,7 @@ impl FunctionTool {
         }
     }
 
-    /// Arguments in their order, and those by name.
+    /// Positional and named arguments.
     fn arguments(&self, given: Map) -> (Vec<Value>, Map) {
         let rest = self.spec.rest.as_deref();
         match rest.and_then(|rest| given.get(rest)) {

@@ -1,4 +1,4 @@
-//! The guard of SQL.
+//! The SQL guard.
 
 use std::collections::HashMap;
 
@@ -8,41 +8,41 @@ use quillet::sql::guard::{self, GuardMode, Policy};
 
 use crate::refusal::BindingError;
 
-/// A query that is to be checked.
+/// A query to check.
 #[derive(Clone, Debug)]
 pub struct GuardQuery {
-    /// Its text.
+    /// Text of the query.
     pub sql: String,
-    /// Whose SQL it is, by a name of [`SqlDialect::named`].
+    /// SQL dialect, by a name of [`SqlDialect::named`].
     pub dialect: String,
-    /// The tables that it may read, `table` or `schema.table`, with their columns; any where `None`.
+    /// Tables that the query may read (`table` or `schema.table`) with their columns; any if
+    /// `None`.
     pub tables: Option<Vec<(String, Vec<String>)>>,
-    /// Most rows; any number where `None`.
+    /// Maximum number of rows; unlimited if `None`.
     pub rows: Option<u64>,
-    /// Functions that it may call besides those that only compute.
+    /// Functions that the query may call, in addition to those that only compute.
     pub functions: Vec<String>,
-    /// `select`, or `explore` for what agents may look at besides.
+    /// `select`, or `explore` to also allow statements for agents.
     pub mode: String,
 }
 
-/// A query that may run.
+/// A query that the guard accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckedQuery {
-    /// The text to run. It asks for one row more than the bound, by which whoever reads the rows can
-    /// tell whether some were cut off.
+    /// The text to run. It requests one row more than the limit, so a reader can detect truncation.
     pub sql: String,
-    /// The same as its author would see it: with comments, and with the bound itself.
+    /// The query for display, with its comments and the limit itself.
     pub shown: String,
-    /// The tables that it reads, as they were given.
+    /// The tables that the query reads, with their names as passed.
     pub tables: Vec<String>,
-    /// Whether the bound took the place of its own LIMIT, or of none.
+    /// Whether the row limit was added or replaced the query's own LIMIT.
     pub limited: bool,
 }
 
-/// Says whether a query may run.
+/// Checks whether a query may run.
 ///
 /// # Errors
-/// Returns the first problem, with its location and a hint.
+/// The first problem, with its location and a hint.
 pub fn check(query: &GuardQuery) -> Result<CheckedQuery, BindingError> {
     let dialect = SqlDialect::from_name(&query.dialect).ok_or_else(|| {
         let names = SqlDialect::ALL.map(SqlDialect::name).join(", ");
@@ -94,16 +94,16 @@ fn mode(name: &str) -> Result<GuardMode, BindingError> {
     }
 }
 
-/// The tables of a program.
+/// The tables that the host program declares.
 struct TableNames {
     catalogue: Catalogue,
-    /// Their names as they were given, by those of the catalogue.
+    /// Original table names by catalogue name.
     names: HashMap<String, String>,
 }
 
 impl TableNames {
     fn new(dialect: SqlDialect, given: &[(String, Vec<String>)]) -> Self {
-        // Where tables without a schema are, whatever that is called in truth.
+        // Placeholder schema for tables without a schema.
         let home = match dialect {
             SqlDialect::PostgreSql => "public",
             SqlDialect::MySql => "db",

@@ -1,11 +1,10 @@
 //! Common part of the Python and Node packages with a runtime: prompts of a store,
 //! scripts, and the guard of SQL, for a program that has values and functions of its own kind.
 //!
-//! Everything that may wait is a [`BackgroundTask`]: a future on the [`runtime`] of this process, and a
-//! [`CallQueue`] on which it asks for calls. Whoever drives it takes the news, makes the calls in its
-//! own way (a thread, an event loop) and gives back what they gave. So no thread of this crate ever
-//! runs code of Python or JavaScript, and each language cancels, interrupts and bounds its functions
-//! as it does elsewhere.
+//! Work that may wait is a [`BackgroundTask`]: a future on the [`runtime`] of this process, with a
+//! [`CallQueue`] in which it requests calls. The host language takes the events, makes the calls in
+//! a thread or an event loop, and returns the results. So threads of this crate never run Python or
+//! JavaScript code, and each language cancels, interrupts and limits its functions as usual.
 
 mod call_queue;
 mod catalogue;
@@ -26,5 +25,5 @@ pub use refusal::{BindingError, ExceptionKind};
 pub use script::{ScriptRequest, ScriptSource, run};
 pub use work::{BackgroundTask, TaskOutput};
 
-/// How requests of a program are named in logs and traces.
+/// Name of the host program's requests in logs and traces.
 const REQUEST: &str = "package";

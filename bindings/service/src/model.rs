@@ -1,5 +1,5 @@
-//! A function of the program as the model of scripts. It is asked in the words of OpenAI's chat wire,
-//! and what it answers is read by the reader of that wire.
+//! A function of the host program as the model of scripts. Requests use OpenAI's chat format, and
+//! the decoder of that API reads the replies.
 
 use std::sync::Arc;
 
@@ -14,12 +14,13 @@ use serde_json::{Value as Json, json};
 use crate::call_queue::CallQueue;
 use crate::refusal::BindingError;
 
-/// Abilities of the function. Scripts request others in the prompt, and validate the answer.
+/// Capabilities of the function. Scripts request missing ones in the prompt and validate the
+/// answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Abilities(host::ModelCapabilities);
 
 impl Default for Abilities {
-    /// It takes tools, and may answer with calls of them.
+    /// Accepts tools and may answer with tool calls.
     fn default() -> Self {
         Abilities(host::ModelCapabilities {
             tools: true,
@@ -29,10 +30,10 @@ impl Default for Abilities {
 }
 
 impl Abilities {
-    /// By their names.
+    /// Parses capability names.
     ///
     /// # Errors
-    /// There is none of such a name.
+    /// A name is unknown.
     pub fn named<T: AsRef<str>>(names: &[T]) -> Result<Self, BindingError> {
         let mut abilities = host::ModelCapabilities::default();
         for name in names {
@@ -54,7 +55,7 @@ impl Abilities {
     }
 }
 
-/// The wire in whose words the function is asked.
+/// Provider API whose format the requests use.
 const WIRE: OpenAiChat = OpenAiChat {
     include_usage: false,
     token_field: TokenField::ByModel,
@@ -62,7 +63,7 @@ const WIRE: OpenAiChat = OpenAiChat {
     call_ids: CallIds::Any,
 };
 
-/// The model of every name.
+/// Resolves every model name to the function.
 #[derive(Clone, Debug)]
 pub(crate) struct Model {
     pub(crate) board: CallQueue,
@@ -106,12 +107,12 @@ impl ChatModel for Model {
     }
 }
 
-/// The messages, and what else the request says.
+/// The messages and the other request options.
 fn asked(request: &ChatRequest) -> Result<(Value, Map), ModelError> {
     let mut body = WIRE.write(request.model.as_deref().unwrap_or_default(), request)?;
     let mut messages = Json::Null;
     if let Some(body) = body.as_object_mut() {
-        // The function answers whole, and streams nothing.
+        // The function returns a complete reply and does not stream.
         body.remove("stream");
         body.remove("stream_options");
         if request.model.is_none() {
@@ -126,7 +127,7 @@ fn asked(request: &ChatRequest) -> Result<(Value, Map), ModelError> {
     ))
 }
 
-/// Converts the function's result to a whole chat completion.
+/// Converts the function's result to a complete chat completion.
 fn completion(answer: Value) -> Result<Json, ModelError> {
     let kind = answer.kind();
     let message = match Json::from(&answer) {
@@ -158,7 +159,7 @@ fn has_choices(given: &serde_json::Map<String, Json>) -> bool {
     choices.is_some_and(|choices| !choices.is_empty())
 }
 
-/// Arguments of calls as texts, which is what the wire has, where the program gave objects.
+/// Converts call arguments from objects to JSON text, as the format requires.
 fn with_texts(mut message: Json) -> Json {
     let calls = message.get_mut("tool_calls").and_then(Json::as_array_mut);
     for call in calls.into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! Why something was not done, in the one form that each language makes its exceptions of.
+//! Errors in the common form that each language converts to its exceptions.
 
 use quillet::Error;
 use quillet::core::store::StoreError;
@@ -11,31 +11,31 @@ use quillet::sql::guard::GuardError;
 /// Kind of exception.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExceptionKind {
-    /// There is no such prompt, version or label.
+    /// The prompt, version or label does not exist.
     NotFound,
-    /// A definition is broken.
+    /// A definition is invalid.
     Syntax,
     /// A variable is missing.
     Undefined,
-    /// A variable does not fit.
+    /// A variable has an invalid value.
     Variable,
-    /// A bound was reached.
+    /// A limit was reached.
     Limit,
     /// A prompt cannot be rendered.
     Render,
-    /// An argument is none.
+    /// An argument is invalid.
     Option,
-    /// The store did not do what it was asked.
+    /// A store operation failed.
     Store,
     /// A script failed.
     Script,
-    /// A query may not run.
+    /// The guard rejected a query.
     Query,
-    /// Anything else.
+    /// Any other error.
     Other,
 }
 
-/// Why something was not done.
+/// Error for the host language.
 #[derive(Clone, Debug)]
 pub struct BindingError {
     /// Kind of exception.
@@ -44,18 +44,18 @@ pub struct BindingError {
     pub code: &'static str,
     /// The problem with its location, without the hint.
     pub message: String,
-    /// The source that it is about; empty where none is.
+    /// The source of the problem; empty if there is none.
     pub source: Box<str>,
-    /// The place in that source.
+    /// The location in that source.
     pub position: Option<LineColumn>,
-    /// How to fix it.
+    /// Suggested fix.
     pub hint: Option<Box<str>>,
-    /// Everything that was found.
+    /// All diagnostics.
     pub diagnostics: Box<[Diagnostic]>,
 }
 
 impl BindingError {
-    /// A refusal without a place.
+    /// Creates an error without a location.
     pub fn new(
         kind: ExceptionKind,
         code: impl Into<&'static str>,
@@ -72,7 +72,7 @@ impl BindingError {
         }
     }
 
-    /// An argument that is none.
+    /// Creates the error for an invalid argument.
     #[must_use]
     pub fn option(message: impl Into<String>, hint: impl Into<Box<str>>) -> Self {
         BindingError {

@@ -1,4 +1,4 @@
-//! The runtime on whose threads stores are followed and work is done.
+//! The runtime whose threads follow stores and run background tasks.
 
 use std::io;
 use std::sync::Mutex;
@@ -6,17 +6,17 @@ use std::sync::Mutex;
 use quillet_core::lock::lock;
 use tokio::runtime::{Builder, Handle, Runtime};
 
-/// Made at the first use, for one process: one that is forked has none of its threads.
+/// Created at the first use, for one process: a forked process has none of its threads.
 static RUNTIME: Mutex<Option<(u32, &'static Runtime)>> = Mutex::new(None);
 
-/// Threads that carry all work. Nothing that runs on them waits for a language's own lock.
+/// Number of threads. Tasks on them never wait for the lock of a host language.
 const THREADS: usize = 2;
 
-/// The runtime of this process. In Python the interpreter's lock must be held, so that nobody forks
-/// meanwhile.
+/// Returns the runtime of this process. In Python, the caller must hold the interpreter lock, so
+/// that the process cannot fork meanwhile.
 ///
 /// # Errors
-/// The system gives no thread.
+/// The system cannot start a thread.
 pub fn handle() -> io::Result<Handle> {
     let mut kept = lock(&RUNTIME);
     match *kept {
@@ -27,8 +27,8 @@ pub fn handle() -> io::Result<Handle> {
                 .thread_name("quillet")
                 .enable_all()
                 .build()?;
-            // It lives as long as the process does. That of a parent is left as it is: to end it
-            // would be to wait for threads that are not here.
+            // The runtime lives as long as the process. A parent's runtime is leaked, because
+            // dropping it would wait for threads that do not exist in this process.
             let runtime: &'static Runtime = Box::leak(Box::new(runtime));
             *kept = Some((std::process::id(), runtime));
             Ok(runtime.handle().clone())

@@ -22,47 +22,47 @@ use crate::model::{Abilities, Model};
 use crate::refusal::{BindingError, ExceptionKind};
 use crate::work::TaskOutput;
 
-/// The name of a script that came as a text.
+/// Name of a script that was passed as text.
 const UNNAMED: &str = "script.ai.yaml";
 
 /// Where a script comes from.
 #[derive(Clone, Debug)]
 pub enum ScriptSource {
-    /// A file, a folder of a package, or an id.
+    /// A file, a package folder or an id.
     Path(String),
-    /// The script itself.
+    /// The text of the script.
     Itself(String),
 }
 
-/// A script that is to be run.
+/// Options of a script run.
 #[derive(Clone, Debug)]
 pub struct ScriptRequest {
     /// The script.
     pub script: ScriptSource,
-    /// Folders in which scripts are looked for that it names, besides its own.
+    /// Folders to search for scripts that this script names, in addition to its own folder.
     pub search: Vec<PathBuf>,
-    /// What it is given: an object by name, anything else as its first input.
+    /// Inputs: an object has them by name; any other value is the first input.
     pub inputs: Option<Value>,
-    /// Functions that it and its models may call.
+    /// Functions that the script and its models may call.
     pub tools: Vec<HostFunction>,
-    /// Abilities of the model.
+    /// Capabilities of the model.
     pub abilities: Abilities,
-    /// Parameters of models that win over those of the script.
+    /// Model parameters that override those of the script.
     pub parameters: Map,
-    /// Where random choices start from; the clock where `None`.
+    /// Seed for random choices; taken from the clock if `None`.
     pub seed: Option<u64>,
-    /// Most time for all of it.
+    /// Timeout of the whole run.
     pub time: Option<Duration>,
-    /// Grants of access outside the script; none by default.
+    /// Access granted to the script; none by default.
     pub grants: Grants,
-    /// Its bounds.
+    /// Limits of the run.
     pub limits: ScriptLimits,
     /// Whether events are added to the queue.
     pub is_watched: bool,
 }
 
 impl ScriptRequest {
-    /// A script with nothing granted.
+    /// Creates options without any granted access.
     #[must_use]
     pub fn new(script: ScriptSource) -> Self {
         ScriptRequest {
@@ -80,10 +80,10 @@ impl ScriptRequest {
         }
     }
 
-    /// Sets a bound by its name.
+    /// Sets a limit by name.
     ///
     /// # Errors
-    /// There is none of that name.
+    /// The name is unknown.
     pub fn limit(&mut self, name: &str, most: u64) -> Result<(), BindingError> {
         let size = usize::try_from(most).unwrap_or(usize::MAX);
         let time = Duration::from_millis(most);
@@ -108,10 +108,10 @@ impl ScriptRequest {
     }
 }
 
-/// Runs a script to its end. The model is the call of the board without a name.
+/// Runs a script to its end. A model call is a queued call without a tool name.
 ///
 /// # Errors
-/// It cannot be read, or it fails; the error names the line.
+/// The script cannot be read, or it fails; the error has the line.
 pub async fn run(run: ScriptRequest, board: CallQueue) -> Result<TaskOutput, BindingError> {
     let time = run.time;
     let running = go(run, board);
@@ -192,7 +192,7 @@ async fn open(run: &ScriptRequest) -> Result<OpenedScript, ScriptError> {
     Ok(OpenedScript { script, library })
 }
 
-/// The way out of scripts that may connect, with the checks of addresses that tools have.
+/// Network access of scripts that may connect, with the same address checks as tools.
 async fn network(
     is_granted: bool,
 ) -> Result<Option<Arc<dyn quillet::script::host::Network>>, Error> {
@@ -203,7 +203,7 @@ async fn network(
     Ok(tools.network())
 }
 
-/// Tells the board what happens.
+/// Adds the script's events to the queue.
 #[derive(Debug)]
 struct EventNotifier(CallQueue);
 

@@ -1,4 +1,4 @@
-//! Future on the runtime, driven by the thread that waits for its outcome.
+//! A future on the runtime whose calls are made by the thread that waits for its outcome.
 
 use std::future::Future;
 use std::io;
@@ -16,9 +16,9 @@ use crate::refusal::BindingError;
 /// Output of a background task.
 #[derive(Clone, Debug, Default)]
 pub struct TaskOutput {
-    /// The value; `None` where a script gives none.
+    /// The value; `None` if a script returns none.
     pub value: Option<Value>,
-    /// Tools that failed and left nothing in their place: name and reason.
+    /// Failed tools without a fallback value: name and reason.
     pub failures: Vec<(String, String)>,
 }
 
@@ -33,7 +33,7 @@ impl From<Value> for TaskOutput {
 
 type SharedOutcome = Arc<Mutex<Option<Result<TaskOutput, BindingError>>>>;
 
-/// Something that runs until it is done or dropped.
+/// A task that runs until it ends or is dropped.
 #[derive(Debug)]
 pub struct BackgroundTask {
     board: CallQueue,
@@ -42,10 +42,10 @@ pub struct BackgroundTask {
 }
 
 impl BackgroundTask {
-    /// Begins. `make` is given the board on which the work asks for calls.
+    /// Starts a task. `make` receives the queue in which the task requests calls.
     ///
     /// # Errors
-    /// There is no runtime.
+    /// The runtime cannot be started.
     pub fn begin<F>(make: impl FnOnce(CallQueue) -> F) -> io::Result<Self>
     where
         F: Future<Output = Result<TaskOutput, BindingError>> + Send + 'static,
@@ -63,7 +63,7 @@ impl BackgroundTask {
         let end = CompletionGuard(board.clone());
         let kept = Arc::clone(&outcome);
         let task = runtime.spawn(async move {
-            // Told even where the future panics or is given up.
+            // Signals the end even if the future panics or is aborted.
             let _end = end;
             let done = future.await;
             *lock(&kept) = Some(done);
@@ -75,33 +75,33 @@ impl BackgroundTask {
         }
     }
 
-    /// What has happened since the last time, for which it waits so long at most: an empty list if
-    /// nothing did, `None` once there is an outcome.
+    /// Returns the events since the last call, after waiting at most this long: an empty list if
+    /// there were none, `None` once there is an outcome.
     #[must_use]
     pub fn news(&self, patience: Duration) -> Option<Vec<QueueEvent>> {
         self.board.news(patience)
     }
 
-    /// Has a function called at once, and then whenever there is news, from a thread of the runtime,
-    /// which it must not hold up. It is let go when the work has ended.
+    /// Calls a function immediately, and then whenever there are events. A runtime thread calls it,
+    /// so it must not block. It is dropped when the task has ended.
     pub fn listen(&self, bell: impl Fn() + Send + Sync + 'static) {
         self.board.listen(Arc::new(bell));
     }
 
-    /// Gives what a call gave, or why it failed.
+    /// Passes the result of a call, or the reason why it failed.
     pub fn answer(&self, call: u64, answer: Result<Value, String>) {
         self.board.answer(call, answer);
     }
 
-    /// Gives the work up.
+    /// Cancels the task.
     pub fn cancel(&self) {
         self.task.abort();
     }
 
-    /// The outcome, once; see [`BackgroundTask::news`] for when it is there.
+    /// Takes the outcome. [`BackgroundTask::news`] reports when it is available.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason why there is no value.
     pub fn outcome(&self) -> Result<TaskOutput, BindingError> {
         let mut outcome = lock(&self.outcome);
         outcome
@@ -116,7 +116,7 @@ impl Drop for BackgroundTask {
     }
 }
 
-/// Says that a work is over when it is dropped.
+/// Marks the end of a task when dropped.
 struct CompletionGuard(CallQueue);
 
 impl Drop for CompletionGuard {

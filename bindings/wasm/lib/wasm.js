@@ -1,16 +1,15 @@
 'use strict';
-// The WebAssembly module with the functions that the addon of Node has.
+// Wraps the WebAssembly module with the same functions as the Node addon.
 
 const { createApi } = require('./template');
 
-/** What a function of the module gives for an error, and at the end of a render. */
+/** Return values for an error, and for the end of a render. */
 const REFUSED = -1;
 const ENDED = 1;
 
 /**
- * The package over the module: `Template`, `check`, `convert`, `float`, `formats` and
- * `QuilletError`. `source` is the module, its bytes, or a response that has them, or the promise of
- * one.
+ * Loads the package: `Template`, `check`, `convert`, `float`, `formats` and `QuilletError`.
+ * `source` is the module, its bytes, a response with them, or a promise of one of these.
  */
 async function load(source) {
   const given = await source;
@@ -46,7 +45,7 @@ function functions(module) {
   const value = (words, count, text, units) => {
     const wordsAt = module.room(0, count);
     const unitsAt = module.room(1, units);
-    // Both after both, since memory that grows is another buffer.
+    // Create both views after both allocations, because growing memory replaces the buffer.
     new Int32Array(memory.buffer, wordsAt, count).set(words.subarray(0, count));
     const room = new Uint16Array(memory.buffer, unitsAt, units);
     for (let unit = 0; unit < units; unit++) room[unit] = text.charCodeAt(unit);

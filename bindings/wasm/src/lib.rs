@@ -1,14 +1,11 @@
 //! Quillet's template engine as a WebAssembly module without an operating system: for browsers and
-//! edge workers. It hands bytes on between `lib/wasm.js` and `quillet-bridge`.
+//! edge workers. It forwards bytes between `lib/wasm.js` and `quillet-bridge`.
 //!
-//! JavaScript asks for room ([`room`]), writes what a function takes there, calls it, and reads what it
-//! gave ([`given`], [`given_length`]). A function gives a number from 0 on, or [`REFUSED`] with the
-//! error as JSON.
+//! JavaScript allocates memory ([`room`]), writes the arguments there, calls a function, and reads
+//! the result ([`given`], [`given_length`]). A function returns a number from 0 on, or [`REFUSED`]
+//! with the error as JSON.
 
-#![expect(
-    unsafe_code,
-    reason = "exported names and imports are unsafe by themselves"
-)]
+#![expect(unsafe_code, reason = "exports and imports require unsafe code")]
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -18,7 +15,7 @@ use quillet_template::host::{HostFunctions, provide};
 
 /// Return value of a function that fails.
 const REFUSED: i32 = -1;
-/// What `step` gives at the end of a render.
+/// Return value of `step` when the render has ended.
 const ENDED: i32 = 1;
 
 #[link(wasm_import_module = "quillet")]
@@ -43,7 +40,7 @@ thread_local! {
     static EXCHANGE: RefCell<Exchange> = RefCell::default();
 }
 
-/// Has to come first: hands clock and random bits to the engine.
+/// Must be called first: passes the clock and random bits to the engine.
 #[unsafe(no_mangle)]
 pub extern "C" fn start() {
     provide(HostFunctions {
@@ -52,7 +49,7 @@ pub extern "C" fn start() {
     });
 }
 
-/// Room for so many words (0), units of text (1) or bytes (2), and where it is.
+/// Allocates memory for a number of words (0), text units (1) or bytes (2) and returns its address.
 #[unsafe(no_mangle)]
 pub extern "C" fn room(kind: u32, length: usize) -> usize {
     EXCHANGE.with_borrow_mut(|exchange| match kind {
@@ -71,13 +68,13 @@ pub extern "C" fn room(kind: u32, length: usize) -> usize {
     })
 }
 
-/// Where the last answer is.
+/// Address of the last result.
 #[unsafe(no_mangle)]
 pub extern "C" fn given() -> usize {
     EXCHANGE.with_borrow(|exchange| exchange.given.as_ptr() as usize)
 }
 
-/// How many bytes the last answer has.
+/// Length of the last result in bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn given_length() -> usize {
     EXCHANGE.with_borrow(|exchange| exchange.given.len())
@@ -202,7 +199,7 @@ pub extern "C" fn segments(template: u32, encoder: u32) -> i32 {
     })
 }
 
-/// See [`ThreadState::begin`]; takes a value, functions, and what is wanted.
+/// See [`ThreadState::begin`]; takes a value, functions and the kind of output.
 #[unsafe(no_mangle)]
 pub extern "C" fn begin(template: u32, encoder: u32) -> i32 {
     with(|exchange| {
@@ -223,7 +220,7 @@ pub extern "C" fn begin(template: u32, encoder: u32) -> i32 {
     })
 }
 
-/// See [`ThreadState::step`]; [`ENDED`] at the end.
+/// See [`ThreadState::step`]; [`ENDED`] once it has ended.
 #[unsafe(no_mangle)]
 pub extern "C" fn step(rendering: u32) -> i32 {
     with(|exchange| match exchange.world.step(rendering)? {
@@ -270,7 +267,7 @@ pub extern "C" fn time_left(rendering: u32) -> f64 {
     EXCHANGE.with_borrow_mut(|exchange| exchange.world.time_left(rendering))
 }
 
-/// See [`ThreadState::result`]; takes what is wanted.
+/// See [`ThreadState::result`]; takes the kind of output.
 #[unsafe(no_mangle)]
 pub extern "C" fn result(rendering: u32) -> i32 {
     answered(|exchange| {
@@ -313,12 +310,12 @@ pub extern "C" fn formats() -> i32 {
 }
 
 impl Exchange {
-    /// The texts that JavaScript wrote, as a list in JSON.
+    /// Reads the texts from JavaScript, a JSON list.
     fn texts(&self) -> Vec<String> {
         serde_json::from_slice(&self.bytes).unwrap_or_default()
     }
 
-    /// The same where it is known how many there are.
+    /// Reads a fixed number of texts.
     fn few<const N: usize>(&self) -> [String; N] {
         let mut texts = self.texts().into_iter();
         std::array::from_fn(|_| texts.next().unwrap_or_default())

@@ -1,4 +1,4 @@
-// The module in a page of Chromium.
+// Tests of the module on a page in Chromium.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -73,7 +73,7 @@ test('templates render in a page', async () => {
   });
 });
 
-test('what data imitates is no message', async () => {
+test('data cannot forge messages', async () => {
   const messages = await page.evaluate(async () => {
     const { load } = await import('/quillet.mjs');
     const { Template } = await load(fetch('/quillet.wasm'));
@@ -87,7 +87,7 @@ test('what data imitates is no message', async () => {
   ]);
 });
 
-test('a clock is there: a render that takes too long ends', async () => {
+test('a render ends at its timeout', async () => {
   const code = await page.evaluate(async () => {
     const { load } = await import('/quillet.mjs');
     const { Template } = await load(fetch('/quillet.wasm'));

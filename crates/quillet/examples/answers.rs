@@ -1,9 +1,9 @@
-//! What every conformance vector gives through [`quillet::Template`], one line of JSON for each. The
-//! packages for other languages are held to the same lines: text, messages, or the whole error.
-//! `cargo run -p quillet --example answers -- conformance`
+//! Prints the result of every conformance vector through [`quillet::Template`], one line of JSON
+//! for each. The packages for other languages must produce the same lines: text, messages, or the
+//! whole error. `cargo run -p quillet --example answers -- conformance`
 //!
-//! A vector is run in the format of that name as the library has it. What a vector asks of the host
-//! in Rust, such as a helper of its own, is not there: then the line is the error that says so.
+//! A vector runs in the library's format of the same name. Host features in Rust that a vector
+//! needs, such as a custom helper, are not available; the line then contains the error.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ use quillet::{
 };
 use serde_json::{Value as Json, json};
 
-/// The files and what of them is run.
+/// The files, and the vectors to run from each.
 const FILES: [&str; 14] = [
     "dotprompt",
     "f-string",
@@ -54,13 +54,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// A vector as the library is given it.
+/// A vector as input for the library.
 struct Work {
     format: &'static str,
     text: String,
     options: TemplateOptions,
     variables: Map,
-    /// The functions that it declares.
+    /// Functions that the vector declares.
     functions: Json,
 }
 
@@ -112,12 +112,12 @@ fn rendered(work: &Work) -> Result<RenderedTemplate, TemplateError> {
     }
 }
 
-/// A field that is text; empty if it is not there.
+/// Returns a text field; empty if it is missing.
 fn text(of: &Json, key: &str) -> String {
     of[key].as_str().unwrap_or_default().to_owned()
 }
 
-/// What stands under a key, which may refer to what the file shares.
+/// Returns the value of a key, which may refer to a shared value of the file.
 fn shared(file: &Json, vector: &Json, key: &str) -> Json {
     match vector[key]["$ref"].as_str() {
         Some(name) => file["shared"][name].clone(),
@@ -143,7 +143,8 @@ impl Work {
         let data = data(name, file, vector);
         match (name, data) {
             (_, Value::Map(map)) => work.variables = map,
-            // What is no object is handed to the template under test by one around it.
+            // A value that is not an object is wrapped, and an outer template passes it to the
+            // template under test.
             (go, other) if go.starts_with("go-") => {
                 let entry = text(vector, "entry");
                 work.options.name = "(root)".to_owned();
@@ -168,7 +169,7 @@ impl Work {
         work
     }
 
-    /// What a declared function gives.
+    /// Result of a declared function.
     fn call(&self, call: &FunctionCall) -> Result<Value, String> {
         let declared = &self.functions[&call.function];
         let mut bound: Vec<(String, Value)> = Vec::new();
@@ -250,7 +251,7 @@ fn options(name: &str, file: &Json, vector: &Json) -> TemplateOptions {
     options
 }
 
-/// Of two options that set the same, the last one counts.
+/// If two options set the same thing, the last one applies.
 fn missing(vector: &Json) -> Missing {
     let given = vector["options"].as_array().into_iter().flatten();
     let mut given = given.filter_map(|option| match option.as_str()? {
@@ -275,7 +276,7 @@ fn data(name: &str, file: &Json, vector: &Json) -> Value {
     json::parse_with(&data.to_string(), numbers).unwrap_or_default()
 }
 
-/// What follows the front matter.
+/// Returns the text after the front matter.
 fn body(source: &str) -> &str {
     let matter = source.strip_prefix("---\n");
     let end = matter.and_then(|matter| matter.split_once("\n---\n"));

@@ -18,7 +18,7 @@ use crate::settings::SettingsError;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// A setting is invalid; the The message has its origin and the expected value.
+    /// A setting is invalid. The message has its origin and the expected value.
     Setting(ErrorMessage),
     /// A configuration file is invalid, with the diagnostics.
     Config(SettingsError),
@@ -35,7 +35,7 @@ pub enum Error {
     /// A database question failed.
     #[cfg(feature = "sql")]
     Database(Box<SqlError>),
-    /// The build lacks a feature; it names the feature that can.
+    /// The build lacks a feature; the error names it.
     Missing(FeatureDisabled),
 }
 

@@ -148,7 +148,7 @@ impl Host {
                 self.definitions.watch().await;
             }
         };
-        // `join!` instead of `select!`: a part that ends at once must not stop the others.
+        // `join!` instead of `select!`: a part that ends immediately must not stop the others.
         tokio::join!(self.prompts.watch(), self.databases.follow(), keeping);
     }
 

@@ -1,10 +1,11 @@
 //! Import of prompts saved from OpenAI.
 //!
-//! OpenAI had no export. What people have is one of two objects: the prompt itself (`id`,
-//! `version`, `messages` or `instructions`, the model and its settings), written down from the
-//! dashboard or an API, or a response that was made with it, which repeats the prompt's messages as
-//! `instructions` and all settings. `docs/openai.md` says how the second is had. Both are read here.
-//! A member that is not taken over is a finding, so nothing is lost silently.
+//! OpenAI has no export for prompts, so users have one of two objects. The first is the prompt
+//! itself (`id`, `version`, `messages` or `instructions`, the model and its settings), copied from
+//! the dashboard or an API. The second is a response created with the prompt, which repeats its
+//! messages as `instructions` and all settings; `docs/openai.md` explains how to get one. This
+//! module reads both. A member that is not imported is reported as a diagnostic, so nothing is lost
+//! silently.
 
 use quillet_core::{ContentPart, Diagnostic, Message, MessageContent};
 use quillet_llm::{OpenAiResponses, Protocol};
@@ -117,7 +118,7 @@ pub fn openai_prompts(source: &str, text: &str) -> Result<Vec<SavedPrompt>, Vec<
             Err(why) => failed.push(wrong(source, format!("prompt {}: {why}", index + 1))),
         }
     }
-    // All or nothing: some of the versions of a prompt would be a wrong history.
+    // All or nothing, because a history with missing versions would be wrong.
     if !failed.is_empty() {
         return Err(failed);
     }

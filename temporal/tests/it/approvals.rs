@@ -1,4 +1,4 @@
-//! Calls that wait for somebody: who counts, what else may be decided, and what outlives what.
+//! Pending approvals: concurrent decisions, other kinds of decisions, and restarts.
 
 use std::thread;
 
@@ -11,7 +11,7 @@ fn world(temporal: &Temporal, settings: &str, agent: &str) -> World {
 }
 
 #[test]
-fn of_two_who_decide_at_once_one_counts() {
+fn concurrent_decisions_first_one_counts() {
     let temporal = Temporal::start();
     let world = world(&temporal, "", "ask: [note]\n");
     world.worker(0);
@@ -47,7 +47,7 @@ fn of_two_who_decide_at_once_one_counts() {
     let came = world.came(&ended);
     assert_eq!(came.text.matches("by ").count(), 1, "{}", came.text);
     assert!(!came.calls.contains_key("note 30"), "{came:?}");
-    // A run that is over waits for nobody, and says so.
+    // A run that has ended has no pending calls, and the error reports that.
     let late = world.decide(&run, call, &["approve"]);
     let said = String::from_utf8_lossy(&late.stderr);
     println!("{}", said.trim());
@@ -58,7 +58,7 @@ fn of_two_who_decide_at_once_one_counts() {
     let nobody = world.client(&["decide", "nobody", "approve"]);
     let said = String::from_utf8_lossy(&nobody.stderr);
     assert!(said.contains("run.unknown"), "{said}");
-    // The same id is no second run.
+    // The same id does not start a second run.
     let again = world.client(&["run", "Do it", "-m", "agent/clerk", "--id", "run"]);
     assert!(
         String::from_utf8_lossy(&again.stderr).contains("choose another --id"),
@@ -88,7 +88,7 @@ fn decisions_change_and_deny_calls() {
     let send = shown["waiting"][0]["call"].as_str().unwrap();
     let denied = world.decide(&run, send, &["deny", "--text", "Not on a Sunday."]);
     assert!(denied.status.success(), "{denied:?}");
-    // Two of one turn wait side by side; which is meant has to be said.
+    // Two calls of one turn are pending, so the decision must name one.
     let shown = world.until(&run, |shown| {
         shown["waiting"]
             .as_array()
@@ -114,7 +114,7 @@ fn decisions_change_and_deny_calls() {
 }
 
 #[test]
-fn nobody_decides_in_time() {
+fn undecided_call_is_denied_at_expiry() {
     let temporal = Temporal::start();
     let world = world(&temporal, "approval_s = 3\n", "ask: [send]\n");
     world.worker(0);
@@ -136,7 +136,7 @@ fn nobody_decides_in_time() {
 }
 
 #[test]
-fn a_call_that_waits_outlives_the_worker_and_the_server() {
+fn pending_call_survives_worker_and_server() {
     let mut temporal = Temporal::start();
     let world = world(&temporal, "", "ask: [note]\n");
     world.worker(0);

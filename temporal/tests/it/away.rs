@@ -1,4 +1,4 @@
-//! Temporal is away for a while.
+//! A temporary outage of Temporal.
 
 use std::thread;
 use std::time::Duration;
@@ -7,11 +7,11 @@ use crate::server::Temporal;
 use crate::tools::TURNS;
 use crate::world::World;
 
-/// How long it is away.
+/// Duration of the outage.
 const MINUTE: Duration = Duration::from_secs(60);
 
 #[test]
-fn a_run_goes_on_when_temporal_was_away_for_a_minute() {
+fn run_resumes_after_a_temporal_outage() {
     let mut temporal = Temporal::start();
     let world = World::new(&temporal.address(), 1);
     world.worker(0);
@@ -22,7 +22,7 @@ fn a_run_goes_on_when_temporal_was_away_for_a_minute() {
     let said = String::from_utf8_lossy(&unreached.stderr);
     println!("{}", said.trim());
     assert!(said.contains("Temporal at 127.0.0.1"), "{said}");
-    // Nothing to wait for: this is how long it is away.
+    // A fixed pause: the duration of the outage.
     thread::sleep(MINUTE);
     temporal.begin();
     let (ended, decided) = world.end(&run);
@@ -31,7 +31,7 @@ fn a_run_goes_on_when_temporal_was_away_for_a_minute() {
         "{} questions, {decided} decisions, {:?}",
         came.asked, came.calls
     );
-    // What was on its way is made again or asked about, as after a crash.
+    // Calls in progress are repeated or wait for a decision, as after a crash.
     assert!(came.asked <= TURNS.len() + 2, "{came:?}");
     for (call, count) in &came.calls {
         let never = call.starts_with("send") || call.starts_with("note");

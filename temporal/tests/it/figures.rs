@@ -1,4 +1,4 @@
-//! What it costs. Nothing here is asserted but that the runs come out right: figures are for people.
+//! Measures time. Only the results of the runs are asserted; the figures are for people.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -15,10 +15,10 @@ use crate::server::Temporal;
 use crate::tools::{Trap, call};
 use crate::world::World;
 
-/// Runs of the comparison.
+/// Number of runs in the comparison.
 const RUNS: usize = 60;
 
-/// Three turns that take no time of their own.
+/// Three turns without delays.
 fn quick(body: &Value) -> ScriptedReply {
     let messages = body["messages"].as_array().unwrap();
     match messages.iter().filter(|m| m["role"] == "assistant").count() {
@@ -27,13 +27,13 @@ fn quick(body: &Value) -> ScriptedReply {
     }
 }
 
-/// The same, with a model that takes its time.
+/// The same, with a slow model.
 fn slow(body: &Value) -> ScriptedReply {
     quick(body).delay(Duration::from_millis(1_000))
 }
 
 #[test]
-fn what_it_costs() {
+fn time_per_run() {
     let temporal = Temporal::start();
     let world = World::with(&temporal.address(), 2, "", "", quick);
     let pid = world.worker(0);
@@ -62,7 +62,7 @@ fn what_it_costs() {
 }
 
 #[test]
-fn three_workers_beside_one() {
+fn three_workers_compared_with_one() {
     for (name, model) in [
         ("no time", quick as fn(&Value) -> ScriptedReply),
         ("1 s an answer", slow),
@@ -87,7 +87,7 @@ fn three_workers_beside_one() {
     }
 }
 
-/// Begins all runs at once, and waits until they are over.
+/// Starts all runs concurrently and waits until they have ended.
 async fn many(world: &World) -> Duration {
     let client = worker::connect(&world.desk()).await.unwrap();
     let began = Instant::now();

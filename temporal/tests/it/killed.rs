@@ -1,11 +1,11 @@
-//! One of two workers is killed wherever the run stands.
+//! Kills one of two workers at every point of a run.
 
 use crate::server::Temporal;
 use crate::tools::{TURNS, Trap, counts};
 use crate::world::{Came, PREPARED, World};
 
 #[test]
-fn a_run_comes_to_the_same_end_wherever_its_worker_is_killed() {
+fn run_result_is_unchanged_by_kills() {
     let temporal = Temporal::start();
     let (calm, points) = calm(&temporal.address());
     assert_eq!(calm.asked, TURNS.len() + 1);
@@ -45,7 +45,7 @@ fn a_run_comes_to_the_same_end_wherever_its_worker_is_killed() {
     }
 }
 
-/// How the run comes out when nobody is killed, and which points it passes.
+/// Result of the run without kills, and the points it passes.
 fn calm(address: &str) -> (Came, Vec<String>) {
     let world = World::new(address, 2);
     Trap::set(&world.trap, None);
@@ -53,7 +53,7 @@ fn calm(address: &str) -> (Came, Vec<String>) {
     world.worker(1);
     let run = world.begin("calm");
     let (ended, _) = world.end(&run);
-    // What made the instructions is not made again with each step.
+    // The instructions are not rendered again at each step.
     assert!(counts(&world.calls).get(PREPARED) <= Some(&1));
     (world.came(&ended), Trap::passed(&world.trap))
 }

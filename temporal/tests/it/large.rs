@@ -1,5 +1,4 @@
-//! Results that Temporal does not take, runs that its histories do not hold, and a history that was
-//! kept.
+//! Results too large for Temporal, runs too long for one history, and a recorded history.
 
 use std::fs;
 use std::path::Path;
@@ -17,9 +16,9 @@ use crate::server::Temporal;
 use crate::tools::{Trap, call};
 use crate::world::World;
 
-/// Turns of the long run.
+/// Number of turns of the long run.
 const LONG: usize = 200;
-/// Histories that were kept of real runs.
+/// Recorded histories of real runs.
 const HISTORIES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/histories");
 
 fn turn(body: &Value) -> usize {
@@ -42,7 +41,7 @@ fn often(body: &Value) -> ScriptedReply {
 }
 
 #[test]
-fn a_result_of_three_megabytes_is_kept_elsewhere() {
+fn large_result_goes_to_the_step_store() {
     let temporal = Temporal::start();
     let world = World::with(&temporal.address(), 2, "", "", once);
     world.worker(0);
@@ -60,7 +59,7 @@ fn a_result_of_three_megabytes_is_kept_elsewhere() {
 }
 
 #[test]
-fn two_hundred_turns_go_on_as_new_and_outlive_a_worker() {
+fn long_run_continues_as_new() {
     let temporal = Temporal::start();
     let settings = "tool_rounds = 1000\n";
     let world = World::with(&temporal.address(), 2, settings, "", often);
@@ -83,16 +82,16 @@ fn two_hundred_turns_go_on_as_new_and_outlive_a_worker() {
         ended["away"],
         ended["events"]
     );
-    // It did not fit into one history.
+    // The run did not fit into one history.
     let runs = temporal.count(&run);
     println!("{runs} workflows of this id");
     assert!(runs > 1);
 }
 
-/// Made by a real run each time; where `WRITE` is set it is kept as the one that later versions of
-/// the workflow have to be able to go through.
+/// A real run creates the history each time. With `WRITE`, it is saved as the history that later
+/// versions of the workflow must replay.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_history_is_gone_through_again() {
+async fn recorded_history_is_replayed() {
     let text = tokio::task::spawn_blocking(recorded).await.unwrap();
     let script = tokio::task::spawn_blocking(scripts::recorded)
         .await
@@ -109,7 +108,8 @@ async fn a_history_is_gone_through_again() {
         println!("{}", path.display());
         replay(&fs::read(path).unwrap()).await.unwrap();
     }
-    // A history of another workflow is told apart: this one begins with a call, not with a question.
+    // Replay rejects the history of a different workflow, which starts with a tool call instead of
+    // a model call.
     let other = String::from_utf8(text)
         .unwrap()
         .replace("quillet.prepare", "quillet.call");
@@ -117,7 +117,7 @@ async fn a_history_is_gone_through_again() {
     println!("{error}");
 }
 
-/// The history of a run in which calls wait for somebody.
+/// The history of a run with pending approvals.
 fn recorded() -> Vec<u8> {
     let temporal = Temporal::start();
     let world = World::with(
@@ -136,7 +136,7 @@ fn recorded() -> Vec<u8> {
     history(&world, run)
 }
 
-/// What Temporal has of a run.
+/// The history of a run in Temporal.
 pub fn history(world: &World, run: String) -> Vec<u8> {
     tokio::runtime::Runtime::new().unwrap().block_on(async {
         let client = worker::connect(&world.desk()).await.unwrap();
@@ -169,7 +169,7 @@ impl Temporal {
         output.stdout
     }
 
-    /// How many workflows there were of this id.
+    /// Number of workflows with this id.
     fn count(&self, run: &str) -> usize {
         let query = format!("WorkflowId = '{run}'");
         let listed = self.tell(&["workflow", "list", "--query", &query]);

@@ -1,5 +1,5 @@
-//! The worker beside a real Temporal server, with tools and a model that count what they are asked.
-//! `scripts/temporal` gets the server and runs these.
+//! Tests of the worker with a real Temporal server, and with tools and a model that count their
+//! calls. `scripts/temporal` installs the server and runs the tests.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! Rows of a file as runs, while a worker is killed each second.
+//! Runs the rows of a file while a worker is killed each second.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,10 +13,10 @@ use crate::tools::{Trap, call, counts};
 use crate::world::World;
 
 const ROWS: usize = 200;
-/// Time between two kills.
+/// Interval between kills.
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Books the row that is asked for, and says so.
+/// Books the requested row and confirms it.
 fn booked(body: &Value) -> ScriptedReply {
     let messages = body["messages"].as_array().unwrap();
     let asked = messages.iter().rfind(|m| m["role"] == "user").unwrap();
@@ -28,7 +28,7 @@ fn booked(body: &Value) -> ScriptedReply {
 }
 
 #[test]
-fn rows_are_neither_lost_nor_doubled_while_workers_are_killed() {
+fn rows_run_once_despite_kills() {
     let temporal = Temporal::start();
     let world = World::with(&temporal.address(), 2, "concurrent = 8\n", "", booked);
     let folder = temporal.folder();
@@ -64,8 +64,8 @@ fn rows_are_neither_lost_nor_doubled_while_workers_are_killed() {
             "{}",
             world.logs()
         );
-        // What is tried is that somebody dies at this pace, in the middle of something: whoever is
-        // killed before it has begun to work only takes longer.
+        // Workers must be killed at this interval while they work. A worker killed before it starts
+        // to work only delays the test.
         std::thread::sleep(SECOND);
         if world.asked() < asked + 10 && last.elapsed() < 20 * SECOND {
             continue;
@@ -74,7 +74,7 @@ fn rows_are_neither_lost_nor_doubled_while_workers_are_killed() {
         world.worker(kills % 2);
         kills += 1;
         if kills == 5 {
-            // Whoever began the rows dies, too; the same command goes on.
+            // The command that started the rows is killed too; the same command resumes.
             batch.kill().unwrap();
             batch.wait().unwrap();
             batch = begin();

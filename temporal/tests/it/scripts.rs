@@ -1,4 +1,4 @@
-//! Scripts: what they do side by side, who decides about it, and a worker that is killed anywhere.
+//! Scripts: concurrent calls, approvals, and a worker killed at every point.
 
 use std::fs;
 use std::time::Duration;
@@ -11,8 +11,8 @@ use crate::server::Temporal;
 use crate::tools::{Trap, counts};
 use crate::world::{Came, World};
 
-/// Questions of the model and calls of tools, by the script and by the model, one after the other
-/// and side by side; chance, and another script.
+/// Model calls and tool calls by the script and by the model, sequential and concurrent, with
+/// random choices and a second script.
 const SCRIPT: &str = r#"---
 parameters: {model: gpt-4o}
 tools: [look, book]
@@ -48,12 +48,12 @@ assistant: "[[X]]"
 $ret: "{{X}}"
 "#;
 
-/// How often the model is asked, and how many calls are made.
+/// Number of model calls and of tool calls.
 const ASKED: usize = 6;
 const CALLS: usize = 7;
 
-/// The model of the script: first it calls two tools, and else it says what it was asked, without
-/// the digit of chance.
+/// The model of the script: first calls two tools, then repeats its request without the random
+/// digit.
 fn answer(body: &Value) -> ScriptedReply {
     let messages = body["messages"].as_array().unwrap();
     let last = messages.last().unwrap()["content"].as_str().unwrap();
@@ -71,7 +71,7 @@ fn answer(body: &Value) -> ScriptedReply {
     ScriptedReply::text([format!("({}) ", messages.len()), words]).pause(PAUSE)
 }
 
-/// Between the pieces of an answer: time to be killed in.
+/// Delay between the chunks of an answer, in which a worker can be killed.
 const PAUSE: Duration = Duration::from_millis(120);
 
 fn world(temporal: &Temporal) -> World {
@@ -94,7 +94,7 @@ fn begin(world: &World, id: &str, more: &[&str]) -> String {
     world.told(&args)
 }
 
-/// How the script comes out when nobody is killed, and which points it passes.
+/// Result of the script without kills, and the points it passes.
 fn calm(temporal: &Temporal) -> (Came, Vec<String>) {
     let world = world(temporal);
     Trap::set(&world.trap, None);
@@ -119,7 +119,7 @@ fn calm(temporal: &Temporal) -> (Came, Vec<String>) {
     (came, points)
 }
 
-/// The history of a script that nobody disturbs.
+/// The history of an undisturbed script.
 pub fn recorded() -> Vec<u8> {
     let temporal = Temporal::start();
     let world = world(&temporal);
@@ -130,7 +130,7 @@ pub fn recorded() -> Vec<u8> {
 }
 
 #[test]
-fn a_script_comes_to_the_same_end_wherever_its_worker_is_killed() {
+fn script_result_is_unchanged_by_kills() {
     let temporal = Temporal::start();
     let (calm, points) = calm(&temporal);
     println!(
@@ -155,7 +155,7 @@ fn a_script_comes_to_the_same_end_wherever_its_worker_is_killed() {
             came.asked
         );
         assert_eq!(came.text, calm.text, "killed when {point}");
-        // Both that are side by side may have been on their way in the worker that was killed.
+        // The killed worker may have been running both concurrent calls.
         let lost = if point.contains("Aside") { 2 } else { 1 };
         assert!(
             came.asked <= calm.asked + lost,
@@ -170,7 +170,7 @@ fn a_script_comes_to_the_same_end_wherever_its_worker_is_killed() {
 }
 
 #[test]
-fn somebody_decides_about_calls_of_a_script() {
+fn script_calls_are_approved() {
     let temporal = Temporal::start();
     let world = world(&temporal);
     world.worker(0);
@@ -193,7 +193,7 @@ fn somebody_decides_about_calls_of_a_script() {
             let decided = world.decide(&run, call["call"].as_str().unwrap(), more);
             assert!(decided.status.success(), "{decided:?}");
         }
-        // Whoever goes on is not who began.
+        // Another worker resumes the run.
         world.worker(0);
     };
     let came = world.came(&ended);
@@ -205,7 +205,7 @@ fn somebody_decides_about_calls_of_a_script() {
 }
 
 #[test]
-fn scripts_are_rows_and_what_is_no_script_says_so() {
+fn script_rows_run_and_other_prompts_are_rejected() {
     let temporal = Temporal::start();
     let world = world(&temporal);
     world.worker(0);

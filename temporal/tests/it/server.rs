@@ -1,4 +1,4 @@
-//! A Temporal server of a test's own.
+//! A separate Temporal server for each test.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use quillet_test_support::{TempDir, free_port};
 
-/// A server on a file: started again, it knows what it knew.
+/// A server with a database file, which keeps its state after a restart.
 pub struct Temporal {
     program: PathBuf,
     folder: TempDir,
@@ -30,7 +30,7 @@ impl Temporal {
         temporal
     }
 
-    /// Starts it, again if it was stopped.
+    /// Starts or restarts the server.
     pub fn begin(&mut self) {
         let file = self.folder.path().join("t.db");
         let (http, metrics) = (free_port(), free_port());

@@ -1,4 +1,4 @@
-//! Tools and a model that write down what they are asked, and kill whoever asks when it is time.
+//! Tools and a model that record their calls and kill the calling worker at a given point.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -13,7 +13,7 @@ use quillet_fake_provider::{
 };
 use serde_json::{Value, json};
 
-/// The tools: whether a call may be made once more, and how they are called.
+/// The tools: whether a call may be repeated, and their names.
 pub const TOOLS: [(&str, &str, &str); 4] = [
     ("look", "GET", "true"),
     ("book", "POST", "\"key\""),
@@ -21,7 +21,7 @@ pub const TOOLS: [(&str, &str, &str); 4] = [
     ("note", "POST", "\"never\""),
 ];
 
-/// What the model calls in each of its turns; in the last one it answers.
+/// The tool calls of each turn; the last turn is the answer.
 pub const TURNS: [&[&str]; 5] = [
     &["look", "book"],
     &["send"],
@@ -30,8 +30,8 @@ pub const TURNS: [&[&str]; 5] = [
     &["send"],
 ];
 
-/// What kills a worker at a point of its run: the points have names, and at one of them whoever has
-/// come there first is killed, before anything else happens.
+/// Kills a worker at a named point of its run: the first worker to reach the point is killed
+/// immediately.
 #[derive(Default)]
 pub struct Trap {
     passed: Vec<String>,
@@ -41,7 +41,7 @@ pub struct Trap {
 }
 
 impl Trap {
-    /// Who is killed from now on: the first at the point of this name.
+    /// Sets the point at which the first worker is killed.
     pub fn set(trap: &Mutex<Trap>, at: Option<&str>) {
         let mut trap = trap.lock().unwrap();
         trap.passed.clear();
@@ -56,7 +56,7 @@ impl Trap {
         trap.workers[worker] = Some(child);
     }
 
-    /// A worker has come to a point; whether it was killed there.
+    /// Reports that a worker reached a point. Returns whether it was killed.
     fn pass(trap: &Mutex<Trap>, worker: usize, what: &str) -> bool {
         let mut trap = trap.lock().unwrap();
         trap.passed.push(what.to_owned());
@@ -72,12 +72,12 @@ impl Trap {
         kill(&mut trap.lock().unwrap().workers, worker);
     }
 
-    /// What was passed, in order.
+    /// Returns the passed points in order.
     pub fn passed(trap: &Mutex<Trap>) -> Vec<String> {
         trap.lock().unwrap().passed.clone()
     }
 
-    /// Which worker was killed.
+    /// Returns the killed worker.
     pub fn sprung(trap: &Mutex<Trap>) -> Option<usize> {
         trap.lock().unwrap().sprung
     }
@@ -90,10 +90,10 @@ fn kill(workers: &mut [Option<Child>], worker: usize) {
     }
 }
 
-/// Calls that were made, in order: the tool and its digits.
+/// Returns the calls in order: the tool and its digits.
 pub type Calls = Arc<Mutex<Vec<String>>>;
 
-/// How often each call was made.
+/// Returns the number of times each call was made.
 pub fn counts(calls: &Calls) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for call in calls.lock().unwrap().iter() {
@@ -102,7 +102,7 @@ pub fn counts(calls: &Calls) -> BTreeMap<String, usize> {
     counts
 }
 
-/// The tools of one worker; gives their address.
+/// Starts the tools of one worker and returns their address.
 pub fn serve_tools(worker: usize, calls: &Calls, trap: &Arc<Mutex<Trap>>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -169,7 +169,7 @@ fn serve(mut stream: TcpStream, worker: usize, calls: &Calls, trap: &Mutex<Trap>
     }
 }
 
-/// The model of one worker.
+/// Starts the model of one worker.
 pub fn serve_model(
     worker: usize,
     trap: &Arc<Mutex<Trap>>,
@@ -182,7 +182,7 @@ pub fn serve_model(
         let name = format!("question {}{}", question + 1, named(&body));
         Trap::pass(&trap, worker, &format!("{name} is asked"));
         let turn = answer(&body);
-        // In the middle of the answer: its first piece is on its way, its last is not.
+        // In the middle of the answer: its first chunk was sent, its last was not.
         let (trap, pause) = (trap.clone(), turn.pause);
         if !pause.is_zero() {
             let pieces = u32::try_from(turn.pieces.len()).unwrap();
@@ -190,7 +190,7 @@ pub fn serve_model(
             thread::spawn(move || {
                 thread::sleep(pause / 2);
                 let what = format!("{name} is half answered");
-                // After the last answer the run is over.
+                // The run ends after the last answer.
                 if Trap::pass(&trap, worker, &what) || is_last {
                     return;
                 }
@@ -203,7 +203,8 @@ pub fn serve_model(
     }))
 }
 
-/// Which question of a script it is, by its first words: those of an agent have numbers enough.
+/// Identifies a model call of a script by its first words; calls of an agent are identified by
+/// number.
 fn named(body: &Value) -> String {
     let messages = body["messages"].as_array().unwrap();
     let asked = messages.iter().rfind(|m| m["role"] == "user");
@@ -227,13 +228,13 @@ fn asked_before(body: &Value) -> usize {
     messages.iter().filter(|m| m["role"] == "assistant").count()
 }
 
-/// One call, whose id is of its turn.
+/// One call, with an id derived from its turn.
 pub fn call(turn: usize, tool: &str, step: usize) -> ScriptedReply {
     let arguments = json!({"step": step}).to_string();
     ScriptedReply::new(Vec::new()).and_call(format!("call_{turn}"), tool, [arguments])
 }
 
-/// What the model does next follows from what it is shown.
+/// The messages determine the model's next action.
 pub fn clerk(body: &Value) -> ScriptedReply {
     let turn = asked_before(body);
     let turns = TURNS.get(turn);

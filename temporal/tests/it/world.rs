@@ -1,4 +1,4 @@
-//! Two workers or more, each with tools and a model of its own that say who asked, over one journal.
+//! Two or more workers with one journal. Each has its own tools and model, which record the caller.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,13 +15,13 @@ use serde_json::{Value, json};
 
 use crate::tools::{Calls, TOOLS, Trap, clerk, counts, serve_model, serve_tools};
 
-/// How long a run may take to come to where it should be.
+/// Timeout for a run to reach the expected state.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// What the prompt calls while it is rendered.
+/// The tool that the prompt calls during rendering.
 pub const PREPARED: &str = "look 99";
 
-/// How a run came out.
+/// Result of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Came {
     pub text: String,
@@ -43,7 +43,7 @@ impl World {
         World::with(address, workers, "", "", clerk)
     }
 
-    /// More settings of agents, more lines of the agent, and another model.
+    /// Additional agent settings, additional lines of the agent, and another model.
     pub fn with(
         address: &str,
         workers: usize,
@@ -77,7 +77,7 @@ impl World {
             write(&place, "quillet.toml", &settings);
             let clerk = format!("model: gpt-4o\nprompt: hi\ntools: [\"*\"]\n{agent}");
             write(&place, "s/agents/clerk.yaml", &clerk);
-            // What a prompt calls while it is rendered is a part of making ready.
+            // The prompt's tool calls are part of preparing the run.
             write(&place, "s/prompts/hi.gotmpl", "Do it: {{ look 99 }}.");
             for (tool, method, idempotent) in TOOLS.into_iter().chain([("huge", "GET", "true")]) {
                 let text = format!(
@@ -91,7 +91,7 @@ impl World {
         world
     }
 
-    /// Has a file in every worker's folder.
+    /// Writes a file to every worker's folder.
     pub fn with_file(self, name: &str, text: &str) -> Self {
         for worker in 0..self.models.len() {
             write(&self.place(worker), name, text);
@@ -103,7 +103,7 @@ impl World {
         self.folder.path().join(format!("w{worker}"))
     }
 
-    /// Where a client of this process finds Temporal.
+    /// Address of Temporal for a client in this process.
     pub fn desk(&self) -> Location {
         Location {
             temporal: self.address.clone(),
@@ -116,7 +116,7 @@ impl World {
         }
     }
 
-    /// The program, as a worker of this number has it.
+    /// Creates the command of the worker with this number.
     pub fn command(&self, worker: usize) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_quillet-worker"));
         command
@@ -132,7 +132,7 @@ impl World {
         command
     }
 
-    /// Starts a worker, in place of the one of this number.
+    /// Starts the worker with this number, replacing the previous one.
     pub fn worker(&self, worker: usize) -> u32 {
         Trap::kill(&self.trap, worker);
         let log = fs::File::create(self.place(worker).join("log")).unwrap();
@@ -148,7 +148,7 @@ impl World {
         pid
     }
 
-    /// What the workers logged.
+    /// Returns the logs of the workers.
     pub fn logs(&self) -> String {
         let logs = (0..self.models.len()).map(|worker| self.place(worker).join("log"));
         logs.filter_map(|log| fs::read_to_string(log).ok())
@@ -159,7 +159,7 @@ impl World {
         self.command(0).args(args).output().unwrap()
     }
 
-    /// What a command prints that has to succeed.
+    /// Runs a command that must succeed, and returns its output.
     pub fn told(&self, args: &[&str]) -> String {
         let output = self.client(args);
         assert!(
@@ -182,7 +182,7 @@ impl World {
             .then(|| serde_json::from_slice(&output.stdout).unwrap())
     }
 
-    /// Looks until the run is as it should be.
+    /// Polls until the run has the expected state.
     pub fn until(&self, run: &str, is: impl Fn(&Value) -> bool) -> Value {
         let began = Instant::now();
         loop {
@@ -210,13 +210,13 @@ impl World {
         self.client(&args)
     }
 
-    /// The end of a run about which nobody decides anything.
+    /// Waits for the end of a run without decisions.
     pub fn until_over(&self, run: &str) -> (Value, usize) {
         let over = |shown: &Value| shown["state"] != "waiting" && shown["state"] != "running";
         (self.until(run, over), 0)
     }
 
-    /// The end of a run that takes so many seconds at most, and is not looked at meanwhile.
+    /// Waits at most this many seconds for the end of a run, without polling it.
     pub fn end_within(&self, run: &str, seconds: u64) -> (Value, usize) {
         let began = Instant::now();
         loop {
@@ -236,7 +236,7 @@ impl World {
         }
     }
 
-    /// Runs, the latest first.
+    /// Returns the runs, latest first.
     pub fn listed(&self) -> Vec<Value> {
         let listed = self.told(&["list", "--json", "-n", "10000"]);
         listed
@@ -245,7 +245,7 @@ impl World {
             .collect()
     }
 
-    /// Waits until the models were asked so often.
+    /// Waits until the models were called this many times.
     pub fn until_asked(&self, count: usize) {
         let began = Instant::now();
         while self.asked() < count {
@@ -254,14 +254,14 @@ impl World {
         }
     }
 
-    /// Begins a run and waits for its end; how long that took.
+    /// Starts a run, waits for its end and returns its duration.
     pub fn run_whole(&self, id: &str) -> Duration {
         let began = Instant::now();
         self.told(&["run", "Do it", "-m", "agent/clerk", "--id", id, "--wait"]);
         began.elapsed()
     }
 
-    /// The end of a run. Calls whose outcome is unknown are decided about by somebody who looks.
+    /// Waits for the end of a run and decides about calls with an unknown outcome.
     pub fn end(&self, run: &str) -> (Value, usize) {
         let mut decided = 0;
         loop {
@@ -295,7 +295,8 @@ impl World {
         let last = shown["journal"].as_array().unwrap().last().unwrap();
         assert_eq!(last["how"], "done", "{last}\n{}", self.logs());
         let mut calls = counts(&self.calls);
-        // Of an agent's prompt and not of the run; on a machine that is too busy a render goes without it.
+        // Belongs to the agent's prompt, not to the run; on a very busy machine, a render may miss
+        // it.
         calls.remove(PREPARED);
         Came {
             text: last["text"].as_str().unwrap().to_owned(),

@@ -1,4 +1,4 @@
-//! Results for JavaScript: JSON, except for texts.
+//! Results for JavaScript, as JSON; rendered text is passed as plain text.
 
 use quillet::core::{Diagnostic, json};
 use quillet::template::TextSegment;
@@ -9,10 +9,10 @@ use serde_json::{Value as Json, json};
 /// Error for JavaScript.
 #[derive(Debug)]
 pub enum BridgeError {
-    /// The template's fault, or the variables'.
+    /// An error in the template or its variables.
     Template(TemplateError),
-    /// The package's own: both of its halves are of different versions, or something that is gone was
-    /// named.
+    /// An internal error of the package: JavaScript and engine have different versions, or a
+    /// removed object was named.
     Package(&'static str),
 }
 

@@ -1,19 +1,19 @@
-//! Values as JavaScript writes them down: words that say what follows, and one text that all strings
-//! are parts of. Reading objects through Node's own interface takes about 80 ns for each property,
-//! which is more than a render takes for all it does with it; `lib/encode.js` is the other side.
+//! Decodes values written by `lib/encode.js`: words that describe the structure, and one text that
+//! contains all strings. Reading objects through Node's own interface takes about 80 ns per
+//! property, longer than a render takes to use it.
 
 use std::sync::Arc;
 
 use quillet::core::value::{MAX_DEPTH, MapTable, ValueList};
 use quillet::{Map, Value};
 
-/// A kind of object by its keys, which JavaScript says once and then calls by number.
+/// The keys of an object. JavaScript registers them once and then refers to them by number.
 #[derive(Debug)]
 pub(crate) struct ObjectShape {
-    /// All keys with null values, to be copied and filled: so no key is hashed again.
+    /// All keys with null values. Each object copies and fills it, so no key is hashed again.
     empty: MapTable,
-    /// Where the value of each key stands. Keys that JavaScript tells apart may be one here, since
-    /// half a surrogate pair becomes U+FFFD.
+    /// Index of each key's value. Keys that differ in JavaScript may be equal here, because an
+    /// unpaired surrogate becomes U+FFFD.
     places: Vec<usize>,
 }
 
@@ -26,7 +26,7 @@ impl ObjectShape {
     }
 }
 
-// The three low bits of a word say what it is; the others are a length, a number, or which.
+// The three low bits of a word are its kind; the other bits are a length, a number or an index.
 const STRING: u32 = 0;
 const INTEGER: u32 = 1;
 const LIST: u32 = 2;
@@ -41,19 +41,19 @@ const TRUE: u32 = 2;
 const FLOAT: u32 = 3;
 const LONG: u32 = 4;
 
-/// The words do not follow their rules: `lib/encode.js` and this file differ.
+/// The encoding is invalid: `lib/encode.js` and this file do not match.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DecodeError;
 
-/// Containers of the last value that was read, by number: in the order in which they begin. What
-/// JavaScript found unchanged it calls by number.
+/// Containers of the last value read, numbered in the order in which they begin. JavaScript refers
+/// to unchanged containers by number.
 #[derive(Debug, Default)]
 pub(crate) struct ContainerCache {
     containers: Vec<Value>,
 }
 
 impl ContainerCache {
-    /// The value itself, which is the first of its own parts.
+    /// The value itself, which is container 0.
     pub(crate) fn root(&self) -> Option<&Value> {
         self.containers.first()
     }
@@ -66,7 +66,7 @@ impl ContainerCache {
 /// Reads one value.
 ///
 /// # Errors
-/// The words do not follow their rules.
+/// The encoding is invalid.
 pub(crate) fn value(
     words: &[i32],
     text: &SourceText<'_>,
@@ -87,10 +87,10 @@ pub(crate) fn value(
     Ok(value)
 }
 
-/// The text that strings are parts of.
+/// The text that contains all strings.
 #[derive(Debug)]
 pub(crate) enum SourceText<'a> {
-    /// Where all of it is ASCII, a unit of UTF-16 is a byte.
+    /// ASCII only: each UTF-16 unit is one byte.
     Ascii(&'a str),
     /// Anything else.
     Units(&'a [u16]),
@@ -105,8 +105,8 @@ impl SourceText<'_> {
     }
 }
 
-/// The text of units of UTF-16. Half a surrogate pair becomes U+FFFD, as everywhere that JavaScript's
-/// strings leave it.
+/// Decodes UTF-16 units. An unpaired surrogate becomes U+FFFD, as in every string passed from
+/// JavaScript.
 fn text_of(units: &[u16]) -> Arc<str> {
     if units.iter().fold(0, |all, unit| all | unit) < 0x80 {
         let bytes: Vec<u8> = units.iter().map(|unit| *unit as u8).collect();
@@ -118,11 +118,11 @@ fn text_of(units: &[u16]) -> Arc<str> {
 struct ValueReader<'a> {
     words: std::slice::Iter<'a, i32>,
     text: &'a SourceText<'a>,
-    /// Units of the text that were taken.
+    /// Number of text units read so far.
     at: usize,
     shapes: &'a [ObjectShape],
     kept: &'a mut ContainerCache,
-    /// Of the next container.
+    /// Number of the next container.
     number: usize,
 }
 
@@ -193,7 +193,7 @@ impl ValueReader<'_> {
         }
     }
 
-    /// 64 bits, of which JavaScript writes the lower half first.
+    /// 64 bits; JavaScript writes the lower half first.
     fn long(&mut self) -> Result<u64, DecodeError> {
         let (low, high) = (self.word()?, self.word()?);
         Ok(u64::from(high) << 32 | u64::from(low))
@@ -209,7 +209,7 @@ impl ValueReader<'_> {
         match self.kept.containers.get_mut(number) {
             Some(place) => *place = value.clone(),
             None => {
-                // Its own parts, which have higher numbers, were read before it.
+                // Its parts have higher numbers and were read before it.
                 self.kept.containers.resize(number + 1, Value::Null);
                 self.kept.containers[number] = value.clone();
             }
@@ -217,8 +217,8 @@ impl ValueReader<'_> {
         Ok(value)
     }
 
-    /// The container that had the next number the last time; the word behind says how many containers
-    /// it is, with those in it.
+    /// The container that had the next number in the last value. The following word is the number
+    /// of containers in it, including itself.
     fn unchanged(&mut self, containers: u32) -> Result<Value, DecodeError> {
         let number = self.number;
         self.number += containers as usize;

@@ -1,6 +1,6 @@
 //! Common part of the packages for JavaScript. Templates and renders in progress are identified by
-//! number, values come as `lib/encode.js` writes them, and answers are texts: so the addon of Node and
-//! the WebAssembly module only hand bytes on.
+//! number, values are encoded by `lib/encode.js`, and results are text. The Node addon and the
+//! WebAssembly module therefore only forward bytes.
 
 mod answer;
 mod decode;
@@ -19,29 +19,29 @@ use self::decode::{ContainerCache, DecodeError, ObjectShape, SourceText};
 use self::options::{CompileOptions, FunctionOptions};
 use self::slots::Slots;
 
-/// Bytes for which the buffer is kept between calls.
+/// Largest buffer that is kept between calls, in bytes.
 const KEPT_BYTES: usize = 128 << 10;
 
-/// What a compiled template takes besides its sources, and how many times these.
+/// Estimated memory of a compiled template: a fixed part, and a factor for the size of its sources.
 const COMPILED_BYTES: usize = 2048;
 const COMPILED_FACTOR: usize = 8;
 
-/// State of one thread. Its numbers have no meaning in another thread.
+/// State of one thread. Its numbers are valid only in that thread.
 #[derive(Debug, Default)]
 pub struct ThreadState {
     encoders: Vec<Vec<ObjectShape>>,
     templates: Slots<TemplateEntry>,
     renderings: Slots<Drive>,
-    /// The text of the call at hand where all of it is ASCII.
+    /// The text of the current call, if it is all ASCII.
     bytes: Vec<u8>,
 }
 
 #[derive(Debug)]
 struct TemplateEntry {
     template: Template,
-    /// The limit on time of renders that call functions.
+    /// Time limit of renders that call functions.
     patience: Option<Duration>,
-    /// Parts of its last variables.
+    /// Containers of the last variables.
     kept: ContainerCache,
     /// See [`ThreadState::weight`].
     weight: usize,
@@ -53,33 +53,33 @@ enum Drive {
     Ended(Box<RenderedTemplate>),
 }
 
-/// One value as JavaScript writes it down.
+/// A value as encoded by JavaScript.
 #[derive(Clone, Copy, Debug)]
 pub struct EncodedValue<'a> {
-    /// Whose kinds of objects it names.
+    /// The encoder whose shapes the value refers to.
     pub encoder: u32,
-    /// What follows.
+    /// The encoded structure.
     pub words: &'a [i32],
     /// The text that all strings are parts of.
     pub units: &'a [u16],
-    /// What becomes of the parts that a template remembers: 0 if they stay as they are, 1 if they
-    /// become those of this value, 2 if they are used and let go.
+    /// Use of the template's container cache: 0 leaves it unchanged, 1 replaces it with this
+    /// value's containers, 2 uses and then clears it.
     pub memory: u32,
 }
 
-/// Options of a render.
+/// Kind of output of a render.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputKind {
     /// The text.
     Text,
     /// The messages as JSON.
     Messages,
-    /// The pieces of the text as JSON.
+    /// The segments of the text as JSON.
     Segments,
 }
 
 impl OutputKind {
-    /// By the name that JavaScript uses; the text if it is no other.
+    /// Returns the kind with this JavaScript name, or text for any other name.
     #[must_use]
     pub fn of_name(name: &str) -> Self {
         match name {
@@ -91,33 +91,33 @@ impl OutputKind {
 }
 
 impl ThreadState {
-    /// Begins with the kinds of objects of one copy of the JavaScript, and gives its number.
+    /// Registers an encoder, one for each copy of the JavaScript module, and returns its number.
     pub fn add_encoder(&mut self) -> u32 {
         self.encoders.push(Vec::new());
         self.encoders.len() as u32 - 1
     }
 
-    /// Takes up a kind of object by its keys, and gives its number.
+    /// Registers an object shape by its keys and returns its number.
     ///
     /// # Errors
-    /// There is no such encoder.
+    /// The encoder does not exist.
     pub fn add_shape(&mut self, encoder: u32, keys: Vec<String>) -> Result<u32, BridgeError> {
         let shapes = self.encoders.get_mut(encoder as usize).ok_or(GONE)?;
         shapes.push(ObjectShape::new(keys));
         Ok(shapes.len() as u32 - 1)
     }
 
-    /// Forgets all kinds of objects; their numbers begin at 0 again.
+    /// Removes all shapes of an encoder; numbering starts at 0 again.
     pub fn forget_shapes(&mut self, encoder: u32) {
         if let Some(shapes) = self.encoders.get_mut(encoder as usize) {
             shapes.clear();
         }
     }
 
-    /// Compiles a template, with options as JSON, and gives its number.
+    /// Compiles a template with options as JSON, and returns its number.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// All diagnostics of the template.
     pub fn compile(&mut self, format: &str, text: &str, options: &str) -> Result<u32, BridgeError> {
         let length = options.len();
         let options: CompileOptions = read(options)?;
@@ -130,14 +130,14 @@ impl ThreadState {
         }))
     }
 
-    /// Lets a template go, and gives its weight.
+    /// Removes a template and returns its weight.
     pub fn release(&mut self, template: u32) -> usize {
         let compiled = self.templates.take(template);
         compiled.map_or(0, |compiled| compiled.weight)
     }
 
-    /// Bytes that a template takes, about: what a collector of garbage should count, which sees a
-    /// number only.
+    /// Approximate memory of a template in bytes. JavaScript's garbage collector sees only a
+    /// number, so it needs this weight.
     pub fn weight(&mut self, template: u32) -> usize {
         let compiled = self.templates.get(template);
         compiled.map_or(0, |compiled| compiled.weight)
@@ -146,7 +146,7 @@ impl ThreadState {
     /// Names of the variables that a template reads, as JSON.
     ///
     /// # Errors
-    /// There is no such template.
+    /// The template does not exist.
     pub fn variables(&mut self, template: u32) -> Result<String, BridgeError> {
         let names = self.template(template)?.variables();
         Ok(names.into_iter().collect::<serde_json::Value>().to_string())
@@ -155,17 +155,17 @@ impl ThreadState {
     /// Names of the functions that a template calls, as JSON.
     ///
     /// # Errors
-    /// There is no such template.
+    /// The template does not exist.
     pub fn functions(&mut self, template: u32) -> Result<String, BridgeError> {
         let names = self.template(template)?.functions();
         Ok(names.into_iter().collect::<serde_json::Value>().to_string())
     }
 
-    /// Renders a template without functions, and has `read` look at the text; no UTF-8 where a format
-    /// has cut a character.
+    /// Renders a template without functions and passes the text to `read`. The text is not UTF-8 if
+    /// a format has cut a character.
     ///
     /// # Errors
-    /// As a render's.
+    /// The same as for a render.
     pub fn render<T>(
         &mut self,
         template: u32,
@@ -176,11 +176,10 @@ impl ThreadState {
         Ok(self.template(template)?.read_text(variables, read)?)
     }
 
-    /// The same with the variables of the last render, of which JavaScript knows that they are those of
-    /// this one.
+    /// Renders again with the variables of the last render, which JavaScript found unchanged.
     ///
     /// # Errors
-    /// As a render's.
+    /// The same as for a render.
     pub fn again<T>(
         &mut self,
         template: u32,
@@ -193,10 +192,10 @@ impl ThreadState {
         Ok(compiled.template.read_text(variables.clone(), read)?)
     }
 
-    /// The messages of a template without functions, as JSON.
+    /// Renders a template without functions to messages, as JSON.
     ///
     /// # Errors
-    /// As a render's.
+    /// The same as for a render.
     pub fn messages(
         &mut self,
         template: u32,
@@ -207,10 +206,10 @@ impl ThreadState {
         serde_json::to_string(&messages).map_err(|_| MALFORMED)
     }
 
-    /// The pieces of the text of a template without functions, as JSON.
+    /// Renders a template without functions to segments, as JSON.
     ///
     /// # Errors
-    /// As a render's.
+    /// The same as for a render.
     pub fn segments(
         &mut self,
         template: u32,
@@ -221,11 +220,11 @@ impl ThreadState {
         Ok(answer::segments(&segments))
     }
 
-    /// Begins a render whose calls JavaScript makes, and gives its number. The value is a list: the
-    /// variables, then what a failed call of each function leaves; the functions are JSON.
+    /// Starts a render whose calls JavaScript makes, and returns its number. The value is a list:
+    /// the variables, then the fallback value of each function. The functions are JSON.
     ///
     /// # Errors
-    /// There is no such template.
+    /// The template does not exist.
     pub fn begin(
         &mut self,
         template: u32,
@@ -259,10 +258,10 @@ impl ThreadState {
         Ok(self.renderings.add(Drive::Begun(Box::new(rendering))))
     }
 
-    /// Goes on with a render: the calls that it newly waits for as JSON; `None` once it has ended.
+    /// Continues a render. Returns newly requested calls as JSON, or `None` once it has ended.
     ///
     /// # Errors
-    /// As a render's; it is gone then.
+    /// The same as for a render; the render is then removed.
     pub fn step(&mut self, rendering: u32) -> Result<Option<String>, BridgeError> {
         match self.rendering(rendering)?.step() {
             Ok(RenderStep::Waiting(calls)) => Ok(Some(answer::calls(&calls))),
@@ -282,7 +281,7 @@ impl ThreadState {
     /// Stores the result of a call.
     ///
     /// # Errors
-    /// There is no such render.
+    /// The render does not exist.
     pub fn give(
         &mut self,
         rendering: u32,
@@ -294,17 +293,17 @@ impl ThreadState {
         Ok(())
     }
 
-    /// Says that a call failed, and why.
+    /// Reports a failed call and the reason.
     ///
     /// # Errors
-    /// There is no such render.
+    /// The render does not exist.
     pub fn fail(&mut self, rendering: u32, call: u32, message: String) -> Result<(), BridgeError> {
         self.rendering(rendering)?
             .answer(call as usize, Err(message));
         Ok(())
     }
 
-    /// Milliseconds that a render has left; 0 if it has ended.
+    /// Remaining time of a render in milliseconds; 0 if it has ended.
     pub fn time_left(&mut self, rendering: u32) -> f64 {
         let rendering = self.rendering(rendering);
         rendering.map_or(0.0, |rendering| {
@@ -315,7 +314,7 @@ impl ThreadState {
     /// Returns the result of a finished render, and removes it.
     ///
     /// # Errors
-    /// A message has a role that no model knows; there is no such render.
+    /// A message has an unknown role, or the render does not exist.
     pub fn result(&mut self, rendering: u32, wanted: OutputKind) -> Result<Vec<u8>, BridgeError> {
         let Some(Drive::Ended(rendered)) = self.renderings.take(rendering) else {
             return Err(GONE);
@@ -329,15 +328,15 @@ impl ThreadState {
         }
     }
 
-    /// Lets a render go that has not ended.
+    /// Cancels and removes a render that has not ended.
     pub fn abandon(&mut self, rendering: u32) {
         self.renderings.take(rendering);
     }
 
-    /// Reads a value by itself, for whoever has no template for it.
+    /// Decodes a value that does not belong to a template.
     ///
     /// # Errors
-    /// It is none that JavaScript has written.
+    /// The encoding is invalid.
     pub fn read(&mut self, encoded: &EncodedValue<'_>) -> Result<Value, BridgeError> {
         self.value(None, encoded)
     }
@@ -361,7 +360,7 @@ impl ThreadState {
         }
     }
 
-    /// Reads a value, for a template if it is one of variables.
+    /// Decodes a value; with a template, its variables.
     fn value(
         &mut self,
         template: Option<u32>,
@@ -383,20 +382,20 @@ impl ThreadState {
     }
 }
 
-/// Everything that is wrong with a template, as JSON.
+/// Diagnostics of a template, as JSON.
 ///
 /// # Errors
-/// The options are none.
+/// The options are invalid.
 pub fn check(format: &str, text: &str, options: &str) -> Result<String, BridgeError> {
     let options: CompileOptions = read(options)?;
     let found = quillet::check(format, text, &options.read());
     Ok(answer::findings(&found).to_string())
 }
 
-/// A template in another format with notes, as JSON.
+/// Converts a template to another format. Returns it with notes, as JSON.
 ///
 /// # Errors
-/// Parts without an exact counterpart.
+/// Some parts have no exact counterpart.
 pub fn convert(
     text: &str,
     from: &str,
@@ -431,7 +430,7 @@ fn read<T: DeserializeOwned>(json: &str) -> Result<T, BridgeError> {
     serde_json::from_str(json).map_err(|_| MALFORMED)
 }
 
-/// The text, of one byte a unit where it can be: then strings are copied, not decoded.
+/// The source text, as bytes if it is all ASCII, so that strings are copied instead of decoded.
 fn text<'a>(units: &'a [u16], bytes: &'a mut Vec<u8>) -> SourceText<'a> {
     if units.iter().fold(0, |all, unit| all | unit) >= 0x80 {
         return SourceText::Units(units);

@@ -1,4 +1,4 @@
-//! Options as `lib/template.js` writes them: it has checked names and kinds.
+//! Options from `lib/template.js`, which has validated their names and types.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use quillet::template::{MessageSyntax, Missing, RenderLimits};
 use quillet::{TemplateFunction, TemplateOptions, Value};
 use serde::Deserialize;
 
-/// Default timeout of renders with functions, which may wait for other services.
+/// Default timeout of renders with functions, because functions may wait for other services.
 const WITH_FUNCTIONS: Duration = Duration::from_secs(30);
 
-/// How a template is compiled and rendered; what is left out is the default.
+/// Options for compiling and rendering a template; missing options have their defaults.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct CompileOptions {
@@ -41,7 +41,7 @@ enum MessagesOption {
     RoleLines,
 }
 
-/// Numbers of JavaScript; those beyond the machine's are as good as none.
+/// Limits as JavaScript numbers; a number above the integer range means no limit.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct LimitOptions {
@@ -57,7 +57,7 @@ struct LimitOptions {
 }
 
 impl CompileOptions {
-    /// The limit on time of renders that call functions, where it is another than that of others.
+    /// Time limit of renders that call functions, if it differs from that of other renders.
     pub(crate) fn patience(&self) -> Option<Duration> {
         self.limits.time_ms.is_none().then_some(WITH_FUNCTIONS)
     }

@@ -1,6 +1,6 @@
-//! Things by number.
+//! Objects identified by number.
 
-/// Numbers of things that went are used again.
+/// Numbers of removed objects are reused.
 #[derive(Debug)]
 pub(crate) struct Slots<T> {
     slots: Vec<Option<T>>,

@@ -7,12 +7,12 @@ const { native, toJson, unwrap, write } = require('./native');
 const RENDER = ['label', 'version', 'tools', 'onToolError', 'signal'];
 const PUT = ['format', 'labels', 'author', 'message'];
 
-/** Default timeout of a render: tools are slower than templates. */
+/** Default timeout of a render; longer than for templates alone, because tools are slower. */
 const USUAL_MS = 30_000;
 
 const leftovers = new FinalizationRegistry((number) => native.close(number));
 
-/** The prompts of a store, which is followed: what others write there is seen. */
+/** The prompts of a store, kept up to date with writes by other programs. */
 class Catalogue {
   #number;
   #store;
@@ -40,42 +40,42 @@ class Catalogue {
     return new Catalogue(number, store);
   }
 
-  /** The address that it was opened with. */
+  /** The address the store was opened with. */
   get store() {
     return this.#store;
   }
 
-  /** Ids of all prompts, broken ones included, in order. */
+  /** Sorted ids of all prompts, including invalid ones. */
   ids() {
     return JSON.parse(unwrap(native.ids(this.#number)));
   }
 
-  /** Everything that is wrong with the prompts of the store. */
+  /** Diagnostics of all prompts in the store. */
   check() {
     return JSON.parse(unwrap(native.findings(this.#number)));
   }
 
-  /** The text of a prompt; of messages each with its role before it. */
+  /** Renders a prompt to text, with the role before each message. */
   async render(id, variables = {}, options = {}) {
     return this.#rendered(id, variables, options, false);
   }
 
-  /** The messages of a prompt in OpenAI's shape; a text is one message of the user. */
+  /** Renders a prompt to messages in OpenAI's format. A text becomes one user message. */
   async messages(id, variables = {}, options = {}) {
     return this.#rendered(id, variables, options, true);
   }
 
-  /** The labels of a prompt: numbers of versions, or shares. */
+  /** The labels of a prompt: version numbers, or weights by version. */
   async labels(id) {
     return this.#ask('labels', { id: isText('the id', id) });
   }
 
-  /** The versions of a prompt, newest first. */
+  /** Versions of a prompt, newest first. */
   async versions(id) {
     return this.#ask('versions', { id: isText('the id', id) });
   }
 
-  /** Writes a prompt, the text of a template or a definition; gives the number of its version. */
+  /** Writes a prompt from the text of a template or a definition. Returns its version number. */
   async put(id, prompt, options = {}) {
     known('options', options, PUT);
     const { format = 'jinja', labels = [], author, message = '' } = options;
@@ -88,23 +88,23 @@ class Catalogue {
     return this.#ask('put', { id: isText('the id', id), definition, labels, author, message });
   }
 
-  /** Moves a label to a version, or away with `null`; gives all labels of the prompt. */
+  /** Moves a label to a version, or removes it with `null`. Returns all labels of the prompt. */
   async setLabel(id, label, version) {
     isText('the label', label);
     return this.#ask('label', { id: isText('the id', id), label, version: number(version) });
   }
 
-  /** Removes a prompt with its labels; its versions stay. */
+  /** Removes a prompt and its labels, but keeps its versions. */
   async remove(id) {
     await this.#ask('remove', { id: isText('the id', id) });
   }
 
-  /** Waits until all that was written to the store before is seen here. */
+  /** Waits until the catalogue has seen all earlier writes to the store. */
   async sync() {
     await this.#ask('sync', {});
   }
 
-  /** Stops following the store. Whatever is asked for afterwards is an error. */
+  /** Stops following the store. All later requests fail. */
   close() {
     leftovers.unregister(this);
     native.close(this.#number);
@@ -144,7 +144,7 @@ class Catalogue {
   }
 }
 
-/** The number of a version, or `null` for none. */
+/** Validates a version number, or `null` for none. */
 function number(version) {
   if (version === null) return null;
   if (!Number.isSafeInteger(version) || version < 1)

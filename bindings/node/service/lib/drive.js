@@ -1,19 +1,20 @@
 'use strict';
-// Drives work of the engine whose functions are JavaScript's. A bell is rung when there is news of it:
-// which calls it waits for, or that it has ended. Calls run in the event loop, side by side.
+// Drives a background task of the engine that calls JavaScript functions. The engine invokes a
+// callback when there are events: requested calls, or the end of the task. Calls run concurrently
+// in the event loop.
 
 const { refused } = require('quillet/internal');
 const { native, unwrap, write } = require('./native');
 
 /**
- * What a work gives, as a promise. `begin(bell)` begins it and gives its number; `functions` are the
- * tools by name, and the model by `null`.
+ * Returns a promise for the result of a background task. `begin(callback)` starts it and returns
+ * its number. `functions` are the tools by name, and the model under `null`.
  */
 function drive(begin, { functions = new Map(), signal, onEvent, onToolError = warn } = {}) {
   return new Promise((resolve, reject) => {
     let work;
     let over = false;
-    // What functions threw last, by tool: why the work failed, perhaps.
+    // Last exception of each tool, a possible cause if the task fails.
     const thrown = new Map();
     let cause;
 
@@ -85,7 +86,8 @@ function drive(begin, { functions = new Map(), signal, onEvent, onToolError = wa
 
     const advance = () => {
       try {
-        // Until there is none: the bell of what comes meanwhile may have rung already.
+        // Loops until there are no events, because the callback for new events may have run
+        // already.
         while (!over) {
           const told = native.news(work);
           if (told === null) return finish();
@@ -94,7 +96,7 @@ function drive(begin, { functions = new Map(), signal, onEvent, onToolError = wa
           for (const one of news) {
             if (over) return;
             if (one.event !== undefined) onEvent?.(one.event);
-            // What nobody waits for any more cannot be stopped from here.
+            // An abandoned call cannot be stopped from here.
             else if (one.gone === undefined) make(one);
           }
         }
@@ -133,7 +135,7 @@ function warn({ tool, message }) {
 
 const TOOL = ['call', 'description', 'parameters'];
 
-/** Functions by name, with their descriptions for the engine. */
+/** Reads functions by name, with their descriptions for the engine. */
 function readTools(tools) {
   const functions = new Map();
   const described = [];
@@ -142,7 +144,7 @@ function readTools(tools) {
     throw refused('option.kind', 'tools must be an object', 'give { name: function }');
   for (const [name, tool] of Object.entries(tools)) {
     if (typeof tool === 'function') {
-      // As a template writes it: arguments in their order, and those by name last, as one object.
+      // Arguments as in a template: positional ones first, then the named ones as one object.
       functions.set(name, (positional, named) =>
         Object.keys(named).length > 0 ? tool(...positional, named) : tool(...positional),
       );
@@ -173,7 +175,7 @@ function readTools(tools) {
   return { functions, described };
 }
 
-/** A JSON Schema, or names of parameters in their order. */
+/** A JSON Schema, or parameter names in order. */
 function schema(name, parameters) {
   if (parameters === undefined) return undefined;
   if (Array.isArray(parameters) && parameters.every((one) => typeof one === 'string')) {
@@ -189,7 +191,7 @@ function schema(name, parameters) {
   );
 }
 
-/** That an object has no other keys. */
+/** Checks that an object has no other keys. */
 function known(what, object, keys) {
   if (object === null || typeof object !== 'object')
     throw refused('option.kind', `${what} must be an object`, `it has ${keys.join(', ')}`);
@@ -199,12 +201,12 @@ function known(what, object, keys) {
   }
 }
 
-/** Milliseconds, or nothing. */
+/** Validates an optional number of milliseconds. */
 function milliseconds(what, time) {
   if (time === undefined) return undefined;
   if (typeof time !== 'number' || !(time > 0))
-    throw refused('option.kind', `${what} must be a number above 0`, 'leave it out for the default');
-  // JSON has no infinity.
+    throw refused('option.kind', `${what} must be a number above 0`, 'omit it for the default');
+  // JSON cannot represent infinity.
   return Math.min(time, Number.MAX_VALUE);
 }
 

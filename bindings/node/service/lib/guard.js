@@ -6,14 +6,14 @@ const { native, toJson, unwrap } = require('./native');
 
 const OPTIONS = ['rows', 'functions', 'mode'];
 
-/** The query, if it only reads. */
+/** Checks that a query only reads, and returns it with a row limit. */
 function checkQuery(sql, dialect = 'postgresql', tables = undefined, options = {}) {
   isText('the query', sql);
   isText('the dialect', dialect);
   known('options', options, OPTIONS);
   const { rows = 1000, functions = [], mode = 'select' } = options;
   if (rows !== null && rows !== Infinity && (!Number.isSafeInteger(rows) || rows < 0))
-    throw refused('option.kind', 'rows must be an integer from 0', 'give null for any number');
+    throw refused('option.kind', 'rows must be an integer from 0', 'pass null for no limit');
   if (!isNames(functions))
     throw refused('option.kind', 'functions must be a list of names', "give ['f']");
   isText('mode', mode);

@@ -3,17 +3,17 @@ import { Finding, Format, Message, QuilletError, Value, Variables } from 'quille
 export { QuilletError };
 
 /**
- * A function that prompts and scripts call. It is given what a template writes: arguments in their
- * order, and those by name last, as one object. It may give a promise.
+ * A function that prompts and scripts call. It receives positional arguments, then the named
+ * arguments as one object. It may return a promise.
  */
 export type ToolFunction = (...args: any[]) => unknown;
 
-/** A function that is described, for models too. With `parameters` it is given one object. */
+/** A function with a description, also for models. With `parameters`, it receives one object. */
 export interface Tool {
   call: (...args: any[]) => unknown;
   /** Description for models. */
   description?: string;
-  /** A JSON Schema of type `object`, or the names of its parameters in their order. */
+  /** A JSON Schema of type `object`, or the parameter names in order. */
   parameters?: object | readonly string[];
 }
 
@@ -27,38 +27,41 @@ export interface FailedCall {
 }
 
 export interface RenderOptions {
-  /** The version that a label points at. */
+  /** Selects the version that this label points to. */
   label?: string;
   /**
-   * The version of a number. Without either the label `production` speaks, else what stands in the
-   * store.
+   * Selects the version with this number. Without a label or number, the label `production`
+   * applies, or else the current text in the store.
    */
   version?: number;
-  /** Functions that the prompt may call, before those of the store. */
+  /** Functions that the prompt may call; they take precedence over the store's tools. */
   tools?: Tools;
-  /** Called for every failed tool; by default a process warning. An exception rejects. */
+  /**
+   * Called for every failed tool. An exception rejects the promise. Default: emits a process
+   * warning.
+   */
   onToolError?: (failed: FailedCall) => void;
-  /** Ends the render. */
+  /** Aborts the render. */
   signal?: AbortSignal;
 }
 
 export interface PutOptions {
-  /** The format of a template. `jinja` by default. */
+  /** The format of a template. Default: `jinja`. */
   format?: Format;
-  /** Labels that are moved to the version at the same moment. */
+  /** Labels to move to the version in the same write. */
   labels?: readonly string[];
-  /** Who writes it. `program` by default. */
+  /** Author of the version. Default: `program`. */
   author?: string;
-  /** Why. */
+  /** Reason for the change. */
   message?: string;
 }
 
 /** A version of a prompt. */
 export interface Version {
   number: number;
-  /** The SHA-256 of what it says. */
+  /** SHA-256 of the content. */
   digest: string;
-  /** The version that it was made from. */
+  /** The version that this one is based on. */
   parent?: number;
   author: string;
   message?: string;
@@ -69,44 +72,44 @@ export interface Version {
   removed?: boolean;
 }
 
-/** Labels by name: the number of a version, or versions by shares. */
+/** Labels by name: a version number, or weights by version. */
 export type Labels = Record<string, number | { versions: Record<string, number>; by?: string }>;
 
-/** The prompts of a store, which is followed: what others write there is seen. */
+/** The prompts of a store, kept up to date with writes by other programs. */
 export class Catalogue {
   private constructor();
   /**
    * Opens a store: `dir:PATH`, `sqlite:FILE`, `redis://HOST`, `memory:`. A server that does not
-   * answer yet is no error here.
-   * @param options `timeoutMs` is what one render may take; 30,000 by default.
+   * respond yet is not an error here.
+   * @param options `timeoutMs` is the timeout of one render; 30,000 by default.
    */
   static open(store: string, options?: { timeoutMs?: number }): Promise<Catalogue>;
-  /** The address that it was opened with. */
+  /** The address the store was opened with. */
   readonly store: string;
-  /** Ids of all prompts, broken ones included, in order. */
+  /** Sorted ids of all prompts, including invalid ones. */
   ids(): string[];
-  /** Everything that is wrong with the prompts of the store. */
+  /** Diagnostics of all prompts in the store. */
   check(): Finding[];
-  /** The text of a prompt; of messages each with its role before it. */
+  /** Renders a prompt to text, with the role before each message. */
   render(id: string, variables?: Variables, options?: RenderOptions): Promise<string>;
-  /** The messages of a prompt; a text is one message of the user. */
+  /** Renders a prompt to messages. A text becomes one user message. */
   messages(id: string, variables?: Variables, options?: RenderOptions): Promise<Message[]>;
   labels(id: string): Promise<Labels>;
-  /** The versions of a prompt, newest first. */
+  /** Versions of a prompt, newest first. */
   versions(id: string): Promise<Version[]>;
-  /** Writes a template, or a whole definition; gives the number of its version. */
+  /** Writes a template or a whole definition. Returns its version number. */
   put(id: string, prompt: string | object, options?: PutOptions): Promise<number>;
-  /** Moves a label to a version, or away with `null`; gives all labels of the prompt. */
+  /** Moves a label to a version, or removes it with `null`. Returns all labels of the prompt. */
   setLabel(id: string, label: string, version: number | null): Promise<Labels>;
-  /** Removes a prompt with its labels; its versions stay. */
+  /** Removes a prompt and its labels, but keeps its versions. */
   remove(id: string): Promise<void>;
-  /** Waits until all that was written to the store before is seen here. */
+  /** Waits until the catalogue has seen all earlier writes to the store. */
   sync(): Promise<void>;
-  /** Stops following the store. Whatever is asked for afterwards is an error. */
+  /** Stops following the store. All later requests fail. */
   close(): void;
 }
 
-/** Answer of a model: a text, an assistant message, or a whole chat completion. */
+/** Reply of a model: a text, an assistant message, or a whole chat completion. */
 export type Answer = string | object;
 
 /** Event of a script. */
@@ -117,30 +120,34 @@ export interface ScriptEvent {
 
 export interface RunOptions {
   /**
-   * The model: it is given messages in OpenAI's shape, and what else the request says (`model`,
-   * `temperature`, `tools`, `response_format`, …).
+   * The model function. It receives messages in OpenAI's format and the other request options
+   * (`model`, `temperature`, `tools`, `response_format`, …).
    */
   model: (
     messages: Array<Record<string, any>>,
     options: Record<string, any>,
   ) => Answer | Promise<Answer>;
-  /** Inputs by name, or one value: the first input, or else what the user says. */
+  /**
+   * Inputs by name, or a single value: the first input, or the user message if there is no input.
+   */
   inputs?: Value | object;
-  /** Functions that the script may call, and offer to the model. */
+  /** Functions that the script may call and offer to the model. */
   tools?: Tools;
-  /** Most time for all of it; any by default. */
+  /** Timeout of the whole run. Default: none. */
   timeoutMs?: number;
-  /** Ends the run. */
+  /** Aborts the run. */
   signal?: AbortSignal;
-  /** Abilities of the model; `['tools']` by default. Others are requested in the prompt. */
+  /**
+   * Capabilities of the model; `['tools']` by default. Missing ones are requested in the prompt.
+   */
   abilities?: ReadonlyArray<'tools' | 'json_schema' | 'json_object' | 'logit_bias' | 'continues'>;
-  /** Parameters of models that win over those of the script. */
+  /** Model parameters that override those of the script. */
   parameters?: object;
-  /** Folders in which scripts are looked for that it names. */
+  /** Folders to search for scripts that this script names. */
   search?: ReadonlyArray<string | URL>;
-  /** Where random choices start from. */
+  /** Seed for random choices. */
   seed?: number;
-  /** Bounds. */
+  /** Limits. */
   limits?: {
     steps?: number;
     depth?: number;
@@ -154,52 +161,52 @@ export interface RunOptions {
   };
   /** Called for every event. An exception ends the run. */
   onEvent?: (event: ScriptEvent) => void;
-  /** Folders that it may read; none by default. */
+  /** Folders that the script may read. Default: none. */
   allowRead?: ReadonlyArray<string | URL>;
-  /** Folders that it may write; none by default. */
+  /** Folders that the script may write. Default: none. */
   allowWrite?: ReadonlyArray<string | URL>;
-  /** Whether it may connect to public addresses. */
+  /** Whether the script may connect to public addresses. */
   allowNet?: boolean;
-  /** Whether it may start interpreters of other languages. */
+  /** Whether the script may start interpreters for other languages. */
   allowRun?: boolean;
-  /** Variables of the environment that it may read. */
+  /** Environment variables that the script may read. */
   allowEnv?: readonly string[];
 }
 
 /**
- * The result of a script: a file, a folder of a package or an id (one line), or the script itself
- * (several).
+ * Runs a script and returns its result. A single line is a file, a package folder or an id; several
+ * lines are the script itself.
  */
 export function run(script: string | URL, options: RunOptions): Promise<any>;
 
-/** A query that may run. */
+/** A query that the guard accepted. */
 export interface Checked {
   /**
-   * The text to run: without comments, and with the bound on its rows. It asks for one row more, by
-   * which you can tell that some were cut off.
+   * The text to run, without comments and with the row limit. It requests one row more than the
+   * limit, so you can detect truncation.
    */
   sql: string;
-  /** The same as its author would see it. */
+  /** The query for display. */
   shown: string;
-  /** The tables that it reads, as they were given. */
+  /** The tables that the query reads, with their names as passed. */
   tables: string[];
-  /** Whether the bound took the place of its own LIMIT, or of none. */
+  /** Whether the row limit was added or replaced the query's own LIMIT. */
   limited: boolean;
 }
 
 export interface CheckOptions {
-  /** Most rows; 1,000 by default, `null` for any number. */
+  /** Maximum number of rows; 1,000 by default, `null` for no limit. */
   rows?: number | null;
-  /** Functions that it may call besides those that are known only to compute. */
+  /** Functions that the query may call, in addition to those known only to compute. */
   functions?: readonly string[];
-  /** `explore` also lets SHOW, DESCRIBE and EXPLAIN pass. */
+  /** `explore` also allows SHOW, DESCRIBE and EXPLAIN. */
   mode?: 'select' | 'explore';
 }
 
 /**
- * The query, if it only reads.
- * @param tables The tables that it may read, `table` or `schema.table`, with their columns.
- * @throws {QuilletError} It does not: with code, line, column and hint.
+ * Checks that a query only reads, and returns it with a row limit.
+ * @param tables Tables that the query may read (`table` or `schema.table`), with their columns.
+ * @throws {QuilletError} The query does more than read; the error has code, line, column and hint.
  */
 export function checkQuery(
   sql: string,

@@ -1,5 +1,5 @@
 'use strict';
-// Finds the addon that was built for this machine, and what crosses into it.
+// Loads the addon for this platform, and converts the values passed to it.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -10,12 +10,12 @@ function load() {
   const there = fs.existsSync(folder)
     ? fs.readdirSync(folder).filter((name) => name.endsWith('.node'))
     : [];
-  // Which C library there is takes Node some milliseconds to say; a package with one addon needs no
-  // answer.
+  // Node needs some milliseconds to detect the C library. A package with one addon skips this
+  // check.
   const wanted = there.length === 1 ? there[0] : `quillet-service.${platform()}.node`;
   if (!there.includes(wanted)) {
     const instead =
-      there.length > 0 ? `there are ${there.join(', ')}` : 'build it with scripts/npm-package';
+      there.length > 0 ? `available: ${there.join(', ')}` : 'build it with scripts/npm-package';
     throw new Error(`quillet-service has no addon for ${platform()}: ${instead}`);
   }
   try {
@@ -33,19 +33,19 @@ function load() {
 const native = load();
 const encoder = createEncoder(native);
 
-/** Returns the engine's answer; throws if it is an error. */
+/** Returns the engine's result, or throws its error. */
 function unwrap(answer) {
   if (answer !== null && typeof answer === 'object')
     throw new QuilletError(JSON.parse(answer.error));
   return answer;
 }
 
-/** Writes a value down, and has the engine read it. */
+/** Encodes a value and passes it to the engine. */
 function write(root, value, use) {
   return unwrap(encoder.encode(root, value, null, use));
 }
 
-/** JSON in which half a surrogate pair is U+FFFD, as in every text that leaves JavaScript. */
+/** JSON in which an unpaired surrogate becomes U+FFFD, as in every text passed from JavaScript. */
 function toJson(value) {
   return JSON.stringify(value, (_, field) =>
     typeof field === 'string' ? field.replace(/\p{Surrogate}/gu, '\ufffd') : field,

@@ -18,7 +18,7 @@ const OTHERS = [
   'limits',
   'onEvent',
 ];
-/** Limits, and what the engine calls them. */
+/** Limits and their names in the engine. */
 const LIMITS = {
   steps: 'steps',
   depth: 'depth',
@@ -31,7 +31,7 @@ const LIMITS = {
   jsBytes: 'js_bytes',
 };
 
-/** The result of a script: a file, or a text of several lines. */
+/** Runs a script, which is a file or a text with several lines, and returns its result. */
 async function run(script, options = {}) {
   known('options', options, [...OTHERS, ...FLAGS, ...LISTS]);
   const { model, inputs = null, parameters = {}, signal, onEvent } = options;
@@ -79,7 +79,7 @@ function seed(given) {
     throw refused(
       'option.kind',
       'seed must be an integer from 0',
-      'leave it out for a random seed',
+      'omit it for a random seed',
     );
   return given;
 }
@@ -93,7 +93,7 @@ function limits(given = {}) {
       throw refused(
         'option.kind',
         `limits.${name} must be a number from 0`,
-        'leave it out for the default',
+        'omit it for the default',
       );
     found[LIMITS[name]] = Math.min(Math.floor(most), Number.MAX_SAFE_INTEGER);
   }

@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 use crate::map;
 use crate::thread_state::gone;
 
-/// A time; more than any clock holds is as good as none.
+/// A timeout; a value above the range of the clock means no timeout.
 pub(crate) fn time(milliseconds: f64) -> Duration {
     const LONGEST: Duration = Duration::from_secs(1_000_000_000);
     let time = Duration::try_from_secs_f64(milliseconds / 1000.0);
@@ -66,7 +66,7 @@ fn tools(given: &Json) -> Vec<HostFunction> {
     list.map(tool).collect()
 }
 
-/// Does something with a store.
+/// An operation on a store.
 pub(crate) async fn ask(
     open: &BoundCatalogue,
     what: &str,
@@ -102,7 +102,7 @@ pub(crate) async fn ask(
     Ok(value.into())
 }
 
-/// `{path, text, tools, abilities, …}`; the values are what the script is given, and parameters.
+/// `{path, text, tools, abilities, …}`; inputs and parameters are passed as values.
 pub(crate) fn run(json: &str, values: Value) -> Result<ScriptRequest, BindingError> {
     let given = parse(json)?;
     let script = match given["text"].as_str() {
@@ -131,7 +131,7 @@ pub(crate) fn run(json: &str, values: Value) -> Result<ScriptRequest, BindingErr
     run.grants.env = texts(&given, "allowEnv");
     run.is_watched = given["isWatched"] == true;
     for (name, most) in given["limits"].as_object().into_iter().flatten() {
-        // A number of JavaScript; one that is no whole one is rounded down.
+        // A JavaScript number, rounded down to an integer.
         let most = most.as_f64().unwrap_or_default();
         run.limit(name, most as u64)?;
     }

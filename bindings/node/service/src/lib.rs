@@ -1,13 +1,13 @@
-//! Parts of Quillet with a store, a runtime or an SQL parser, as an addon of Node. `lib/` is its
-//! JavaScript interface; only it calls these functions, which take validated arguments. Where
-//! something is wrong they give `{error}`, as JSON.
+//! Stores, scripts and the SQL guard of Quillet as a Node addon. `lib/` is the JavaScript
+//! interface. Only it calls these functions, with validated arguments. On failure they return
+//! `{error}` as JSON.
 //!
-//! Whatever may wait is a work, known by number: a bell is rung when there is news of it, and
-//! `lib/drive.js` takes the news, makes the calls in the event loop and gives back what they gave.
+//! Work that may wait is a background task with a number. A callback reports new events;
+//! `lib/drive.js` takes them, makes the calls in the event loop and returns their results.
 
 #![expect(
     clippy::too_many_arguments,
-    reason = "an object of them would cost more than the call"
+    reason = "passing an object would take longer than the call"
 )]
 
 #[path = "../../src/convert.rs"]
@@ -31,7 +31,7 @@ use serde_json::json;
 use convert::{encoded, string_of};
 use thread_state::{catalogues, works, world};
 
-/// Rung when there is news.
+/// Called when there are events.
 type NotifyCallback<'a> = Function<'a, (), ()>;
 type JsResult<T> = std::result::Result<T, BindingError>;
 
@@ -54,7 +54,7 @@ pub fn forget_shapes(encoder: u32) {
     world(|world| world.forget_shapes(encoder));
 }
 
-/// Opens a store: the work gives its number.
+/// Opens a store; the task returns its number.
 #[napi(catch_unwind)]
 pub fn open<'e>(
     env: &'e Env,
@@ -71,27 +71,27 @@ pub fn open<'e>(
     begun(env, work, bell)
 }
 
-/// Stops following a store.
+/// Closes a store.
 #[napi(catch_unwind)]
 pub fn close(catalogue: u32) {
     let closed = catalogues(|catalogues| catalogues.take(catalogue));
     thread_state::close_store(closed);
 }
 
-/// The ids of all prompts, as JSON.
+/// Sorted ids of all prompts, as JSON.
 #[napi(catch_unwind)]
 pub fn ids(env: &Env, catalogue: u32) -> Result<Unknown<'_>> {
     text(env, of(catalogue).map(|open| json!(open.ids()).to_string()))
 }
 
-/// Everything that is wrong with the prompts of a store, as JSON.
+/// Diagnostics of all prompts in a store, as JSON.
 #[napi(catch_unwind)]
 pub fn findings(env: &Env, catalogue: u32) -> Result<Unknown<'_>> {
     let found = of(catalogue).map(|open| output::findings(&open.findings()).to_string());
     text(env, found)
 }
 
-/// Begins a render; `request` is JSON, the value are its variables.
+/// Starts a render. `request` is JSON; the value contains the variables.
 #[napi(catch_unwind)]
 pub fn render<'e>(
     env: &'e Env,
@@ -114,7 +114,7 @@ pub fn render<'e>(
     begun(env, work, bell)
 }
 
-/// Begins something else with a store: `what` is its name, `arguments` are JSON.
+/// Starts another store operation: `what` is its name, `arguments` are JSON.
 #[napi(catch_unwind)]
 pub fn ask<'e>(
     env: &'e Env,
@@ -131,8 +131,7 @@ pub fn ask<'e>(
     begun(env, work, bell)
 }
 
-/// Begins to run a script; `options` are JSON, the value is a list of what it is given and of
-/// parameters of models.
+/// Starts a script. `options` are JSON; the value is a list of the inputs and the model parameters.
 #[napi(catch_unwind)]
 pub fn run<'e>(
     env: &'e Env,
@@ -163,7 +162,7 @@ pub fn news(env: &Env, work: u32) -> Result<Unknown<'_>> {
     }
 }
 
-/// Gives what a call gave.
+/// Passes the result of a call.
 #[napi(catch_unwind)]
 pub fn answer<'e>(
     env: &'e Env,
@@ -188,7 +187,7 @@ pub fn answer<'e>(
     }
 }
 
-/// Says that a call failed, and why.
+/// Reports a failed call and the reason.
 #[napi(catch_unwind)]
 pub fn fail(work: u32, call: u32, message: String) {
     works(|works| {
@@ -198,7 +197,7 @@ pub fn fail(work: u32, call: u32, message: String) {
     });
 }
 
-/// Gives a work up; it is gone then.
+/// Cancels and removes a background task.
 #[napi(catch_unwind)]
 pub fn cancel(work: u32) {
     drop(works(|works| works.take(work)));
@@ -212,21 +211,21 @@ pub fn result(env: &Env, work: u32) -> Result<Unknown<'_>> {
     text(env, done.map(output::done))
 }
 
-/// A query that may run, as JSON.
+/// An accepted query, as JSON.
 #[napi(catch_unwind)]
 pub fn check_query(env: &Env, query: String) -> Result<Unknown<'_>> {
     let checked = input::query(&query).and_then(|query| quillet_bindings::check(&query));
     text(env, checked.map(|checked| output::checked(&checked)))
 }
 
-/// Keeps a work, has its bell rung, and gives its number.
+/// Stores a task, sets its callback and returns its number.
 fn begun<'e>(
     env: &'e Env,
     work: std::io::Result<BackgroundTask>,
     bell: NotifyCallback<'_>,
 ) -> Result<Unknown<'e>> {
     let work = work.map_err(|error| Error::from_reason(error.to_string()))?;
-    // It keeps the process from ending until the work has.
+    // The callback keeps the process alive until the task ends.
     let bell = bell.build_threadsafe_function().build()?;
     work.listen(move || {
         bell.call((), ThreadsafeFunctionCallMode::NonBlocking);
@@ -265,7 +264,7 @@ fn error<'e>(env: &'e Env, refusal: &BindingError) -> Result<Unknown<'e>> {
     Ok(object.to_unknown())
 }
 
-/// An object, or none.
+/// Returns the object, or nothing.
 fn map(value: &Value) -> Map {
     value.as_map().cloned().unwrap_or_default()
 }

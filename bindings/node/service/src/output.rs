@@ -59,7 +59,7 @@ fn number(call: u64) -> Value {
     Value::Int(call.try_into().unwrap_or(i64::MAX))
 }
 
-/// `{value, failures}`; there is no `value` where a script gives none.
+/// `{value, failures}`, without `value` if a script returns none.
 pub(crate) fn done(done: TaskOutput) -> String {
     let failures = done.failures.into_iter();
     let failures = failures.map(|(tool, why)| vec![tool, why]);

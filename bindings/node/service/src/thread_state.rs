@@ -1,5 +1,4 @@
-//! What one thread of Node holds: open stores, works on their way, and the kinds of objects that its
-//! JavaScript has told.
+//! State of one Node thread: open stores, running tasks, and registered object shapes.
 
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex};
@@ -8,7 +7,7 @@ use quillet_bindings::{BackgroundTask, BindingError, BoundCatalogue, ExceptionKi
 use quillet_bridge::ThreadState;
 use quillet_core::lock::lock;
 
-/// Things by number; a number is not used twice.
+/// Objects identified by number; a number is never reused.
 #[derive(Debug)]
 pub(crate) struct Slots<T>(Vec<(u32, T)>, u32);
 
@@ -36,12 +35,12 @@ impl<T> Slots<T> {
     }
 }
 
-/// Shared with the works that open stores.
+/// Shared with the tasks that open stores.
 type StoreSlots = Arc<Mutex<Slots<BoundCatalogue>>>;
 
 thread_local! {
-    /// Node runs each worker in a thread of its own. No JavaScript runs while these are borrowed, so
-    /// they are not requested a second time.
+    /// Each Node worker has its own thread. No JavaScript runs while this state is borrowed, so it
+    /// is never borrowed twice.
     static WORLD: RefCell<ThreadState> = RefCell::default();
     static WORKS: RefCell<Slots<BackgroundTask>> = RefCell::default();
     static CATALOGUES: StoreSlots = StoreSlots::default();
@@ -59,7 +58,7 @@ pub(crate) fn catalogues<T>(work: impl FnOnce(&mut Slots<BoundCatalogue>) -> T) 
     CATALOGUES.with(|open| work(&mut lock(&open)))
 }
 
-/// Where a store is kept that is being opened.
+/// Slot for a store that is being opened.
 pub(crate) struct PendingStore(StoreSlots);
 
 pub(crate) fn opened() -> PendingStore {
@@ -67,14 +66,14 @@ pub(crate) fn opened() -> PendingStore {
 }
 
 impl PendingStore {
-    /// Keeps a store; gives its number.
+    /// Stores an open store and returns its number.
     pub(crate) fn keep(&self, catalogue: BoundCatalogue) -> i64 {
         let mut open = lock(&self.0);
         open.add(catalogue).into()
     }
 }
 
-/// Lets a store go where its connections can be ended.
+/// Drops a store on the runtime, where its connections can be closed.
 pub(crate) fn close_store(catalogue: Option<BoundCatalogue>) {
     if let Ok(runtime) = runtime::handle() {
         let _runtime = runtime.enter();
@@ -82,7 +81,7 @@ pub(crate) fn close_store(catalogue: Option<BoundCatalogue>) {
     }
 }
 
-/// That a store was closed.
+/// Error for a closed store.
 pub(crate) fn closed() -> BindingError {
     BindingError::new(
         ExceptionKind::Option,
@@ -91,7 +90,7 @@ pub(crate) fn closed() -> BindingError {
     )
 }
 
-/// That something is not there any more, or was of another thread.
+/// Error for an object that was removed or belongs to another thread.
 pub(crate) fn gone() -> BindingError {
     let message = "it belongs to another thread or was freed";
     BindingError::new(ExceptionKind::Other, "package.broken", message)

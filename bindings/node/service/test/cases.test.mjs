@@ -1,4 +1,4 @@
-// The cases of scripts in `conformance`, with a function of JavaScript in the place of the model.
+// The cases of scripts in `conformance`, with a JavaScript function as the model.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -22,9 +22,8 @@ const KNOWN = readFileSync(join(CONFORMANCE, 'known', 'scripts.txt'), 'utf8')
   .split('\n')
   .filter((line) => line && !line.startsWith('#'))
   .map((line) => line.split(' ')[0]);
-// What a case may ask of the host in Rust, and no package has: scripts that are only read or run dry,
-// conversations that go on, prices, models that stream or break in the middle or are not there, and
-// WebAssembly.
+// Host features in Rust that the packages lack: parse-only and dry runs, continued conversations,
+// prices, models that stream, break off or are missing, and WebAssembly.
 const NOT_HERE = ['read', 'dry', 'history', 'streamed_only'];
 const NOT_HERE_BY_ID = ['model-missing', 'wasm', 'wasm-spins', 'seed-873'];
 const ODD_RULES = ['fails', 'cut', 'hangs', 'finish', 'thinking'];
@@ -47,12 +46,12 @@ const content = ({ content }) =>
 const textOf = (messages) => messages.map((one) => `${one.role}: ${content(one)}`).join('\n');
 const shown = (value) => (typeof value === 'string' ? value : (JSON.stringify(value) ?? 'null'));
 
-/** Answers by the rules of a case. */
+/** Model that answers by the rules of a case. */
 function modelOf({ llm = [] }, asked) {
   return (messages, options) => {
     asked.push({ messages, options });
     const conversation = textOf(messages);
-    // Ignoring case is written in front, as JavaScript does not.
+    // Case-insensitivity is an inline flag, which JavaScript does not support.
     const rule = llm.find(({ match }) => pattern(match).test(conversation));
     if (rule === undefined) return `ECHO(${messages.length ? content(messages.at(-1)) : ''})`;
     const { reply = '', tool_calls = [] } = rule;
@@ -80,7 +79,7 @@ function toolsOf({ tools = {} }) {
       return reply;
     },
     description,
-    // As in Rust, where nothing is declared.
+    // As in Rust, if nothing is declared.
     parameters: parameters ?? { type: 'object', properties: {} },
   });
   return Object.fromEntries(Object.entries(tools).map(([name, given]) => [name, tool(given)]));
@@ -98,7 +97,7 @@ function write(folder, files = {}) {
 const list = (given) => (given === undefined ? [] : Array.isArray(given) ? given : [given]);
 const indexed = (object = {}) => Object.entries(object);
 
-/** Whether an object has what is wanted, and perhaps more. */
+/** Whether an object has the expected fields; it may have others. */
 function holds(wanted, got) {
   const isObject = (value) => value !== null && typeof value === 'object' && !Array.isArray(value);
   if (!isObject(wanted) || !isObject(got)) return isSame(wanted, got);
@@ -114,7 +113,7 @@ function isSame(wanted, got) {
   }
 }
 
-/** Messages in a row of one role count as one, with a blank line between them. */
+/** Consecutive messages of one role are joined with a blank line. */
 function merged(turns) {
   const found = [];
   for (const turn of turns) {
@@ -125,7 +124,7 @@ function merged(turns) {
   return found;
 }
 
-test('there are cases', () => assert.ok(cases.length >= 668, `${cases.length}`));
+test('the conformance folder has cases', () => assert.ok(cases.length >= 668, `${cases.length}`));
 
 for (const one of cases) {
   test(one.id, async () => {

@@ -24,7 +24,7 @@ function folder(t) {
   return { place, write };
 }
 
-test('a folder, whose changes are seen', async (t) => {
+test('changes in a folder take effect', async (t) => {
   const { place, write } = folder(t);
   const catalogue = await Catalogue.open(`dir:${place}`);
   assert.deepEqual(catalogue.ids(), ['broken', 'chat', 'hello']);
@@ -78,7 +78,7 @@ for (const kind of ['dir', 'sqlite', 'memory']) {
   });
 }
 
-test('errors have codes and places', async (t) => {
+test('errors have codes and locations', async (t) => {
   const { place, write } = folder(t);
   write('fails.jinja', 'a\n  {{ 1 // 0 }}');
   write('loud.jinja', '{{ shout(name) }}');
@@ -113,7 +113,7 @@ test('errors have codes and places', async (t) => {
       return true;
     });
   }
-  // Nobody listens there.
+  // No server is on this port.
   const away = await Catalogue.open('redis://ada:secret@127.0.0.1:1/');
   await assert.rejects(away.sync(), (error) => {
     assert.equal(error.code, 'store.unavailable');
@@ -127,7 +127,7 @@ test('errors have codes and places', async (t) => {
   assert.throws(() => new Catalogue(), /Catalogue.open/);
 });
 
-test('a render has its time', async () => {
+test('a render ends at its timeout', async () => {
   const catalogue = await Catalogue.open('memory:', { timeoutMs: 50 });
   const loop = '{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}';
   await catalogue.put('long', loop);
@@ -137,7 +137,7 @@ test('a render has its time', async () => {
   catalogue.close();
 });
 
-test('a process ends with a store that is open', () => {
+test('an open store does not keep the process alive', () => {
   const code = `
     import { Catalogue } from 'quillet/service';
     const catalogue = await Catalogue.open('memory:');

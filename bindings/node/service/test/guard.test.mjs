@@ -1,4 +1,4 @@
-// The guard of SQL gives the same verdicts as in Rust, for every vector.
+// The SQL guard gives the same verdicts as in Rust, for every vector.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { checkQuery, QuilletError } from 'quillet/service';
 
 const FILES = { guard: 700, 'sql-safety': 218, 'sql-limit': 67 };
-// Those of `crates/sql/examples/verdicts.rs`.
+// The verdicts of `crates/sql/examples/verdicts.rs`.
 const TABLES = {
   users: ['id', 'name', 'email', 'age', 'created_at'],
   orders: ['id', 'user_id', 'total', 'status', 'created_at'],
@@ -41,7 +41,7 @@ for (const [name, least] of Object.entries(FILES)) {
       cases.forEach((one, number) => {
         const wanted = verdicts.get(`${name} ${number} ${known}`);
         if (known && wanted.tables) {
-          // Tables are named as they were given, which was without a schema.
+          // Tables have the names that were passed, without a schema.
           const home = HOMES[one.dialect];
           wanted.tables = wanted.tables.map((table) => table.replace(home, ''));
         }
@@ -51,7 +51,7 @@ for (const [name, least] of Object.entries(FILES)) {
   }
 }
 
-test('what is approved and what is refused', () => {
+test('queries are accepted or rejected', () => {
   const sql = 'SELECT u.name -- all\nFROM users u JOIN orders o ON o.user_id = u.id';
   const checked = checkQuery(sql, 'postgres', TABLES, { rows: 10 });
   assert.deepEqual(checked.tables, ['users', 'orders']);

@@ -1,5 +1,5 @@
-// The examples of the README print what it says: each block of JavaScript is run, and the comments
-// behind or below its `console.log` are what it prints.
+// Runs each JavaScript block of the README and compares its output with the comments after or below
+// its `console.log`.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 for (const page of ['README.md', 'node.md']) {
   const text = readFileSync(new URL(page, import.meta.url), 'utf8');
   const blocks = [...text.matchAll(/^```js\n(.*?)^```$/gms)].map(([, code]) => code);
-  // What needs a browser's module is shown in Chromium.
+  // The browser tests cover examples that need the browser module.
   const ours = blocks.filter((code) => code.includes("from 'quillet"));
 
   test(`${page} has examples`, () => assert.ok(ours.length >= 3, `${ours.length}`));

@@ -1,4 +1,4 @@
-// A real Redis with labels and versions, whose changes other processes see.
+// Labels and versions in a real Redis; other processes see the changes.
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
@@ -38,10 +38,10 @@ before(async () => {
 after(() => server.kill('SIGKILL'));
 
 const store = () => `redis://127.0.0.1:${port}/`;
-/** What any other program does. */
+/** A write by another program. */
 const cli = (...command) => execFileSync('redis-cli', ['-p', `${port}`, ...command]);
 
-test('what other programs write', async () => {
+test('writes by other programs take effect', async () => {
   cli('set', 'shenma:templates:a:b', '{"prompt": "Hello {{ n }}!", "format": "jinja"}');
   const catalogue = await Catalogue.open(store());
   assert.deepEqual(catalogue.ids(), ['a.b']);
@@ -53,7 +53,7 @@ test('what other programs write', async () => {
   catalogue.close();
 });
 
-test('labels and versions, seen by another process', async () => {
+test('another process sees labels and versions', async () => {
   const catalogue = await Catalogue.open(store());
   await catalogue.put('greet', 'one', { labels: ['production'] });
   const code = `
@@ -73,7 +73,7 @@ test('labels and versions, seen by another process', async () => {
   const lines = createInterface({ input: follower.stdout })[Symbol.asyncIterator]();
   const line = async () => (await lines.next()).value;
   assert.equal(await line(), 'one');
-  // No `sync` there: it follows by itself.
+  // Without `sync`: the catalogue follows the store automatically.
   await catalogue.put('greet', 'two', { labels: ['production'] });
   assert.equal(await line(), 'two');
   assert.equal(await catalogue.put('greet', 'three'), 3);

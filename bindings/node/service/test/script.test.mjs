@@ -1,4 +1,4 @@
-// Scripts whose model and tools are functions of JavaScript.
+// Scripts whose model and tools are JavaScript functions.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ function temporary(t) {
   return place;
 }
 
-test('a file and a text', async (t) => {
+test('scripts from a file and from text', async (t) => {
   const file = join(temporary(t), 'ask.ai.yaml');
   writeFileSync(file, ASK);
   for (const script of [file, pathToFileURL(file), ASK]) {
@@ -33,7 +33,7 @@ test('a file and a text', async (t) => {
   }
 });
 
-test('what is given, and what comes out', async () => {
+test('inputs and results', async () => {
   const inputs = { a: { b: [1, 2] } };
   assert.equal(await run('user: "{{a.b[1]}}"\n', { inputs, model: last }), '2');
   assert.equal(await run('system: x\n', { inputs: 'what I say', model: last }), 'what I say');
@@ -52,7 +52,7 @@ test('what is given, and what comes out', async () => {
   );
 });
 
-test('forms of answers', async () => {
+test('answer formats', async () => {
   const message = { role: 'assistant', content: 'a message' };
   const completion = { choices: [{ index: 0, message, finish_reason: 'stop' }] };
   for (const answer of ['a message', message, completion]) {
@@ -80,7 +80,7 @@ test('forms of answers', async () => {
   }
 });
 
-test('a model that throws', async () => {
+test('an exception of the model fails the script', async () => {
   const thrown = new TypeError('no network');
   for (const model of [
     () => {
@@ -100,7 +100,7 @@ test('a model that throws', async () => {
   }
 });
 
-test('a model that hangs has its time, and a signal ends it', async () => {
+test('a hanging model ends at the timeout or the signal', async () => {
   const model = () => new Promise(() => {});
   await assert.rejects(
     run('user: q\n', { model, timeoutMs: 200 }),
@@ -117,7 +117,7 @@ const weather = {
   parameters: { type: 'object', properties: { city: { type: 'string' } } },
 };
 
-test('tools of the model and of the script', async () => {
+test('tools called by the model and by the script', async () => {
   let offered;
   const model = (messages, { tools }) => {
     if (messages.at(-1).role === 'tool') return `It is ${last(messages)}.`;
@@ -143,7 +143,7 @@ test('tools of the model and of the script', async () => {
   );
 });
 
-test('nothing outside is granted', async (t) => {
+test('no outside access is granted by default', async (t) => {
   const place = temporary(t);
   writeFileSync(join(place, 'secret.txt'), 'secret');
   const other = temporary(t);
@@ -157,7 +157,7 @@ test('nothing outside is granted', async (t) => {
   assert.ok(await run(env, { model: last, allowEnv: ['HOME'] }));
 });
 
-test('what happens is told', async () => {
+test('events are reported', async () => {
   const events = [];
   const script = '---\n---\n$print: "one"\n$tool: {name: f}\n---\nuser: q\n';
   const options = { model: () => 'a', tools: { f: () => 1 } };

@@ -1,4 +1,4 @@
-// Functions that stored prompts call.
+// Functions called by stored prompts.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -26,8 +26,8 @@ test('calls', async () => {
   assert.equal(await render('one', { f: () => undefined }), '[none]'.replace('none', 'None'));
 });
 
-test('calls run side by side', async () => {
-  // Each waits for the other, so one after the other would never end.
+test('calls run concurrently', async () => {
+  // Each waits for the other, so sequential calls would never end.
   let meet;
   const met = new Promise((resolve) => (meet = resolve));
   assert.equal(await render('two', { a: () => met.then(() => 1), b: () => (meet(), 2) }), '12');
@@ -66,7 +66,7 @@ const FAILURES = [
 ];
 
 FAILURES.forEach(([f, said], index) => {
-  test(`what fails leaves nothing and is told: ${index}`, async () => {
+  test(`a failed call renders nothing and is reported: ${index}`, async () => {
     const told = [];
     const text = await render('one', { f }, { onToolError: (failed) => told.push(failed) });
     assert.equal(text, '[]');
@@ -89,7 +89,7 @@ FAILURES.forEach(([f, said], index) => {
   });
 });
 
-test('without a listener the process is warned', async () => {
+test('a process warning is emitted without a listener', async () => {
   const warned = new Promise((resolve) => process.once('warning', resolve));
   assert.equal(await render('one', { f: FAILURES[0][0] }), '[]');
   const warning = await warned;
@@ -97,7 +97,7 @@ test('without a listener the process is warned', async () => {
   assert.match(warning.message, /no such city/);
 });
 
-test('a function that hangs holds nobody up', async () => {
+test('a hanging function does not block others', async () => {
   const quick = await Catalogue.open('memory:', { timeoutMs: 300 });
   await quick.put('one', '[{{ f(1) }}]');
   const told = [];
@@ -112,7 +112,7 @@ test('a function that hangs holds nobody up', async () => {
   quick.close();
 });
 
-test('a signal ends a render', async () => {
+test('a signal aborts a render', async () => {
   const controller = new AbortController();
   const tools = { f: () => (controller.abort(new Error('enough')), new Promise(() => {})) };
   await assert.rejects(render('one', tools, { signal: controller.signal }), /enough/);

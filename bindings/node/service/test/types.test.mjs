@@ -1,4 +1,4 @@
-// The types are those of the package, in modules of both kinds.
+// The types match the package, in CommonJS and ES modules.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -14,7 +14,7 @@ import * as straight from 'quillet-service';
 
 const require = createRequire(import.meta.url);
 
-test('a program that uses everything passes TypeScript', () => {
+test('a program with the whole API type-checks', () => {
   const tsc = require.resolve('typescript/bin/tsc');
   const files = ['types/module.mts', 'types/common.cts'].map((file) =>
     fileURLToPath(new URL(file, import.meta.url)),
@@ -36,7 +36,7 @@ test('a program that uses everything passes TypeScript', () => {
   }
 });
 
-test('all ways in have the same', () => {
+test('all entry points export the same names', () => {
   const names = ['Catalogue', 'QuilletError', 'checkQuery', 'run'];
   const common = require('quillet/service');
   for (const one of [service, straight, common]) {
@@ -51,7 +51,7 @@ test('all ways in have the same', () => {
   assert.equal(service.QuilletError, base.QuilletError);
 });
 
-test('both packages have one version, and each names the other', () => {
+test('both packages have the same version and refer to each other', () => {
   const engine = require('quillet/package.json');
   const here = require('quillet-service/package.json');
   assert.equal(here.version, engine.version);
@@ -60,7 +60,7 @@ test('both packages have one version, and each names the other', () => {
   assert.ok(engine.peerDependenciesMeta['quillet-service'].optional);
 });
 
-test('without the second package the first one says what to install', (t) => {
+test('without the second package the error names the command to install it', (t) => {
   const alone = mkdtempSync(join(tmpdir(), 'quillet-'));
   t.after(() => rmSync(alone, { recursive: true, force: true }));
   cpSync(dirname(require.resolve('quillet/package.json')), alone, { recursive: true });

@@ -1,4 +1,4 @@
-// Worker threads have stores and scripts of their own, and end in the middle of them.
+// Worker threads have their own stores and scripts, and may end while these run.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -20,7 +20,7 @@ async function work() {
 }
 
 if (isMainThread) {
-  test('many at a time, some of which are ended in the middle of their work', async () => {
+  test('many workers run and some are terminated while working', async () => {
     const expected = await work();
     const workers = Array.from({ length: 4 }, () => new Worker(new URL(import.meta.url)));
     const results = workers.map(
@@ -37,7 +37,7 @@ if (isMainThread) {
   });
 } else {
   parentPort.postMessage(await work());
-  // It is ended with a script that hangs.
+  // The worker is ended while its script hangs.
   run('user: q\n', { model: () => new Promise(() => {}) }).catch(() => {});
   setTimeout(() => process.exit(), 50);
 }

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
     from .environment import DictLoader, Environment, FileSystemLoader, FunctionLoader
 
-# What comes with another package, and the extra that brings it.
+# Names from another package, and the extra that installs it.
 _SERVICE = {
     "Catalogue": "redis",
     "check_query": "sql",
@@ -70,7 +70,7 @@ _SERVICE = {
 
 
 def __getattr__(name: str) -> object:
-    # What few programs need is not loaded with the package.
+    # Names that few programs need are loaded on first use.
     if name in ("Environment", "DictLoader", "FileSystemLoader", "FunctionLoader"):
         from . import environment
 

@@ -31,28 +31,29 @@ class Template:
     ) -> Any: ...
     @property
     def variables(self) -> list[str]:
-        """Names of the variables that it can read, in the order of first use."""
+        """Names of the variables that the template can read, in order of first use."""
     @property
     def paths(self) -> list[str]:
-        """Paths of the variables that it can read, such as ``user.name``."""
+        """Paths of the variables that the template can read, such as ``user.name``."""
     @property
     def functions(self) -> list[str]:
-        """Names of the functions that it calls and does not bring itself."""
+        """Names of the external functions that the template can call."""
     @property
     def dynamic(self) -> bool:
-        """Whether it can reach variables or partials whose names are computed as it renders."""
+        """Whether the template can access variables or partials by names computed during rendering.
+        """
     @property
     def missing_partials(self) -> list[str]:
-        """Names of the partials that it calls and was not given."""
+        """Names of partials that the template includes but that are missing."""
     @property
     def name(self) -> str:
-        """Its name, as in errors."""
+        """The template's name in errors."""
     @property
     def text(self) -> str:
-        """Its text."""
+        """The template's text."""
     @property
     def format(self) -> str:
-        """Its format, by the name that was given."""
+        """The template's format, as passed."""
     def render(
         self,
         variables: Mapping[str, Any] | None = None,
@@ -61,10 +62,10 @@ class Template:
         tools: Mapping[str, Callable[..., Any]] | Any = ...,
         **named: Any,
     ) -> str:
-        """The text with these variables, those by name over those of the mapping.
+        """Renders to text. Keyword arguments override variables of the mapping.
 
-        ``tools`` are functions that the template may call, if it is a dict of callables; anything
-        else of that name is a variable, as chat templates have one.
+        If ``tools`` is a dict of callables, the template may call them. Any other value named
+        ``tools`` is a variable, because chat templates use that name.
         """
     def messages(
         self,
@@ -74,7 +75,8 @@ class Template:
         tools: Mapping[str, Callable[..., Any]] | Any = ...,
         **named: Any,
     ) -> list[dict[str, Any]]:
-        """The messages in OpenAI's shape; a text without structure is one message of the user."""
+        """Renders to messages in OpenAI's format. A text without messages becomes one user message.
+        """
     def segments(
         self,
         variables: Mapping[str, Any] | None = None,
@@ -83,14 +85,14 @@ class Template:
         tools: Mapping[str, Callable[..., Any]] | Any = ...,
         **named: Any,
     ) -> list[Any]:
-        """The text in pieces that say which variable each comes from."""
+        """Renders to segments with the variable that each comes from."""
     def render_batch(
         self, rows: Iterable[Mapping[str, Any]], /
     ) -> tuple[list[str | None], list[QuilletError | None]]:
-        """The texts of many rows of variables, and beside them what went wrong.
+        """Renders many rows of variables. Returns the texts and the errors.
 
-        A row that fails has None among the texts and its exception among the errors, and ends
-        nothing: for columns of Ray, Daft, Spark or pandas.
+        A failed row has None in the texts and its exception in the errors; the other rows are still
+        rendered. Use it for columns of Ray, Daft, Spark or pandas.
         """
     def _begin(
         self,
@@ -123,18 +125,19 @@ def check(
     trusted: list[str] | None = None,
     limits: Mapping[str, int] | None = None,
 ) -> list[Diagnostic]:
-    """Everything that is wrong with a template, as dicts; empty if nothing is."""
+    """Diagnostics of a template, as dicts; empty if it is valid."""
 
 def convert(
     text: str, source: str, target: str, *, assume_text: bool = False, strict: bool = False
 ) -> tuple[str, list[Diagnostic]]:
-    """A template in another format, with notes on what is exact for some values only.
+    """Converts a template to another format, with notes about parts that are exact only for some
+    values.
 
     Raises:
-        ConvertError: it has no exact counterpart, with every reason and its place.
+        ConvertError: a part has no exact counterpart; the error has every reason and its location.
     """
 
 def formats() -> dict[str, tuple[str, ...]]:
-    """The formats that templates can be written in, with other names of each."""
+    """The template formats with their aliases."""
 
 def parse_yaml(text: str, name: str) -> Any: ...

@@ -13,9 +13,9 @@ class QuilletError(Exception):
         message: the problem, with its location if known.
         line: the line, from 1, or None.
         column: the character in the line, from 1, or None.
-        hint: how to fix it, or None.
-        source: the name of the template or the partial that it is about, or None.
-        diagnostics: everything that was found in the sources, as dicts with ``code``, ``severity``,
+        hint: a suggested fix, or None.
+        source: the name of the template or partial with the problem, or None.
+        diagnostics: all diagnostics of the sources, as dicts with ``code``, ``severity``,
             ``message``, ``source``, ``line``, ``column``, ``hint``.
     """
 
@@ -55,7 +55,7 @@ class QuilletError(Exception):
 
 
 def _again(kind: type[QuilletError], message: str, fields: dict[str, Any]) -> QuilletError:
-    """An error as it was in another process."""
+    """Recreates an error from another process."""
     error = kind(message)
     error.__dict__.update(fields)
     return error
@@ -70,7 +70,7 @@ class TemplateSyntaxError(TemplateError):
 
 
 class TemplateNotFound(TemplateError, LookupError):
-    """There is no template of that name."""
+    """The template does not exist."""
 
 
 class RenderError(TemplateError):
@@ -82,15 +82,15 @@ class UndefinedError(RenderError):
 
 
 class LimitError(RenderError):
-    """A bound on sources or renders was reached; the message names it."""
+    """A limit on sources or renders was reached; the message names it."""
 
 
 class VariableError(QuilletError, TypeError):
-    """A value is none that templates know; the message says where it stands."""
+    """Templates do not support a value; the message has its path."""
 
 
 class OptionError(QuilletError, ValueError):
-    """An option is unknown, or has a value that it cannot have."""
+    """An option is unknown or has an invalid value."""
 
 
 class ConvertError(QuilletError):
@@ -102,16 +102,16 @@ class FileError(QuilletError):
 
 
 class StoreError(QuilletError):
-    """A store cannot be reached, or does not let something be written."""
+    """A store is unavailable or rejects a write."""
 
 
 class ScriptError(QuilletError):
-    """A script is broken, or fails; what a function raised in it is the ``__cause__``."""
+    """A script is invalid or fails. An exception of a function is its ``__cause__``."""
 
 
 class QueryError(QuilletError):
-    """A query does more than read, or reads what it may not."""
+    """A query does more than read, or reads something that is not allowed."""
 
 
 class ToolWarning(UserWarning):
-    """The call of a function failed, and it is rendered as empty text."""
+    """A function call failed and was rendered as empty text."""

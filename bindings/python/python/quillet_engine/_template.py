@@ -17,7 +17,7 @@ _PATIENCE = 1.0
 
 
 class Segment(NamedTuple):
-    """A piece of a rendered text that says where it comes from."""
+    """A segment of a rendered text, with its origin."""
 
     kind: str
     """``literal`` for the template's own text, ``interp`` for a value that was printed."""
@@ -28,35 +28,35 @@ class Segment(NamedTuple):
 
 
 class Template(_engine.Template):
-    """A template that was compiled, to be rendered any number of times, from any thread.
+    """A compiled template, which any thread can render any number of times.
 
     >>> Template("Hello {{ name }}!").render(name="Ada")
     'Hello Ada!'
 
     Args:
         text: the template.
-        format: its format, by a name or an alias of :func:`formats`. ``jinja`` is Jinja as chat
-            templates of transformers use it, ``jinja-plain`` Jinja without settings.
-        name: its name in errors, and by which it can include itself.
-        partials: templates that it can call, by name.
-        missing: what happens to a variable that is not there: ``default`` is what the format's own
-            host does, ``strict`` an error, ``zero`` and ``empty`` what Go prints.
-        messages: what divides the text into messages: ``role-lines`` (``system:`` on a line of its
-            own), ``elements`` (``<message role="user">``), ``plain`` (nothing, or the format's own
-            helpers).
-        filters: functions that Jinja's formats take as filters too.
-        trusted: variables whose text may carry message structure of its own.
-        timeout: seconds that a render may take; 0.5, with ``tools`` 30.
-        limits: other bounds by name, such as ``steps``, ``output_bytes``, ``calls``.
+        format: a name or an alias from :func:`formats`. ``jinja`` is Jinja as used by chat
+            templates of transformers, ``jinja-plain`` is Jinja with its default settings.
+        name: the template's name in errors; the template can include itself by this name.
+        partials: templates that this one can include, by name.
+        missing: handling of missing variables: ``default`` follows the format's reference
+            implementation, ``strict`` raises an error, ``zero`` and ``empty`` print as in Go.
+        messages: syntax that divides the text into messages: ``role-lines`` (``system:`` on a
+            separate line), ``elements`` (``<message role="user">``), ``plain`` (only helpers of the
+            format).
+        filters: functions that Jinja templates can also use as filters.
+        trusted: variables whose text may contain message boundaries.
+        timeout: timeout of a render in seconds; 0.5 by default, 30 with ``tools``.
+        limits: other limits by name, such as ``steps``, ``output_bytes``, ``calls``.
 
     Raises:
-        TemplateSyntaxError: it does not compile.
+        TemplateSyntaxError: the template does not compile.
     """
 
     def segments(
         self, variables: Mapping[str, Any] | None = None, /, **named: Any
     ) -> list[Segment]:
-        """The text in pieces that say which variable each comes from."""
+        """Renders to segments with the variable that each comes from."""
         return [Segment(*piece) for piece in super().segments(variables, **named)]
 
     async def render_async(
@@ -67,11 +67,11 @@ class Template(_engine.Template):
         tools: Mapping[str, Callable[..., Any]] | Any = None,
         **named: Any,
     ) -> str:
-        """The text, with functions that may be asynchronous.
+        """Renders to text with functions that may be asynchronous.
 
-        Calls that do not need each other's results run side by side. An exception in one leaves its
-        place empty and is told as a :class:`ToolWarning`; a call that has not ended when the time of
-        the render is over is cancelled and counts as failed.
+        Independent calls run concurrently. If a call raises an exception, its result is empty and a
+        :class:`ToolWarning` is emitted. A call that is still running at the timeout of the render
+        is cancelled and counts as failed.
         """
         return (await self._drive(variables, tools, named)).text()
 
@@ -83,7 +83,7 @@ class Template(_engine.Template):
         tools: Mapping[str, Callable[..., Any]] | Any = None,
         **named: Any,
     ) -> list[dict[str, Any]]:
-        """The messages, with functions that may be asynchronous; see :meth:`render_async`."""
+        """Renders to messages with functions that may be asynchronous; see :meth:`render_async`."""
         return (await self._drive(variables, tools, named)).messages()
 
     async def _drive(
@@ -92,7 +92,8 @@ class Template(_engine.Template):
         tools: Any,
         named: dict[str, Any],
     ) -> _engine.Rendering:
-        # Loaded here: it takes longer than the whole package, and many never need it.
+        # Imported here, because the import takes longer than the whole package and many programs
+        # never need it.
         import asyncio
 
         functions = _functions(tools)
@@ -115,7 +116,7 @@ class Template(_engine.Template):
 
 
 def _functions(tools: Any) -> dict[str, Callable[..., Any]] | None:
-    """The functions, if these are some: anything else that is called so is a variable."""
+    """Returns the functions, if ``tools`` is a dict of callables; any other value is a variable."""
     if isinstance(tools, Mapping) and tools and all(map(callable, tools.values())):
         return dict(tools)
     return None
@@ -131,7 +132,7 @@ async def _called(
 async def _some_end(
     rendering: _engine.Rendering, running: dict[asyncio.Future[Any], int]
 ) -> None:
-    """Waits until a call has ended, and passes all results to the render."""
+    """Waits until a call has ended, and passes all available results to the render."""
     import asyncio
 
     time_left = max(rendering.time_left() - _MARGIN, 0)
@@ -155,13 +156,13 @@ async def _some_end(
 
 
 async def _cancel(running: dict[asyncio.Future[Any], int]) -> None:
-    """Cancels what runs, and lets it end; what does not want to is left alone."""
+    """Cancels running calls and waits briefly for them to end; abandons those that do not."""
     import asyncio
 
     tasks = list(running)
     running.clear()
     for task in tasks:
-        # Nobody asks for its exception any more, which the loop would complain of.
+        # Retrieve the exception; otherwise the event loop warns that it was never retrieved.
         task.add_done_callback(lambda task: task.cancelled() or task.exception())
         task.cancel()
     if tasks:
@@ -179,7 +180,7 @@ def _said(error: BaseException) -> str:
 def _make(
     kind: type[Template], text: str, format: str, options: dict[str, Any] | None
 ) -> Template:
-    """A template as it was in another process."""
+    """Recreates a template from another process."""
     return kind(text, format, **(options or {}))
 
 

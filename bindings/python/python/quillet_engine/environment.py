@@ -1,4 +1,4 @@
-"""Templates that call each other by name, under the names that jinja2 has.
+"""Templates that include each other by name, with the same interface as jinja2.
 
 >>> from quillet_engine import DictLoader, Environment
 >>> environment = Environment(loader=DictLoader({"hello": "Hello {{ name|shout }}!"}))
@@ -16,23 +16,24 @@ from typing import Any, Protocol
 from ._errors import OptionError, TemplateError, TemplateNotFound
 from ._template import Template
 
-# A source, its file, and whether it is still what it was; as jinja2's loaders give it.
+# A source, its file, and a function that reports whether it is current, as from jinja2's loaders.
 Source = tuple[str, str | None, Callable[[], bool] | None]
 
 
 class Loader(Protocol):
-    """Where templates are found. Loaders of jinja2 are such, too."""
+    """Base class of loaders, which find templates. Loaders of jinja2 also work."""
 
     def get_source(self, environment: Any, template: str) -> Source:
-        """The text of a template, its file, and a function that says whether it is current.
+        """Returns the text of a template, its file, and a function that reports whether it is
+        current.
 
         Raises:
-            LookupError: there is no such template.
+            LookupError: the template does not exist.
         """
 
 
 class DictLoader:
-    """Templates of a dict, whose changes are seen."""
+    """Loads templates from a dict; changes to the dict take effect."""
 
     def __init__(self, mapping: Mapping[str, str]) -> None:
         self.mapping = mapping
@@ -49,7 +50,7 @@ class DictLoader:
 
 
 class FunctionLoader:
-    """Templates of a function that gives the text of a name, or None."""
+    """Loads templates from a function that returns the text for a name, or None."""
 
     def __init__(self, load: Callable[[str], str | None]) -> None:
         self.load = load
@@ -62,7 +63,7 @@ class FunctionLoader:
 
 
 class FileSystemLoader:
-    """Templates of one folder or several, of which the first that has a file counts."""
+    """Loads templates from one or more folders; the first folder that has the file is used."""
 
     def __init__(
         self, searchpath: str | Path | Iterable[str | Path], encoding: str = "utf-8"
@@ -94,7 +95,7 @@ class FileSystemLoader:
 
     @staticmethod
     def _file(folder: Path, template: str) -> Path | None:
-        """The file of a name, unless the name leads out of the folder."""
+        """Returns the file for a name, unless the name leads out of the folder."""
         parts = template.split("/")
         if any(part in ("", ".", "..") or "\\" in part for part in parts):
             return None
@@ -117,17 +118,17 @@ class StrictUndefined(Undefined):
 
 
 class Environment:
-    """Templates by name, with filters and globals of one's own.
+    """Templates by name, with custom filters and globals.
 
-    Differs from jinja2's in that there are no tests, extensions or autoescaping of one's own, that
-    functions get plain values, and that a template is compiled with all that it includes.
+    Unlike jinja2's, it does not support custom tests, extensions or autoescaping. Functions receive
+    plain values, and a template is compiled together with all templates it includes.
 
     Args:
-        loader: where templates are found.
-        trim_blocks, lstrip_blocks: both, as transformers has them, or neither.
+        loader: finds the templates.
+        trim_blocks, lstrip_blocks: both on, as in transformers, or both off.
         undefined: ``Undefined`` or ``StrictUndefined``, of this module or of jinja2.
-        format: another format, whose templates call each other by name as well.
-        options: those of :class:`quillet_engine.Template`, such as ``timeout``.
+        format: another format, if its templates can include each other by name.
+        options: options of :class:`quillet_engine.Template`, such as ``timeout``.
     """
 
     def __init__(
@@ -149,9 +150,9 @@ class Environment:
             )
         if autoescape:
             raise OptionError(
-                "there is no autoescape: prompts are no HTML",
+                "autoescape is not supported: prompts are not HTML",
                 code="option.value",
-                hint="use the filter `escape` where a value needs it",
+                hint="use the filter `escape` for values that need it",
             )
         self.loader = loader
         self.filters: dict[str, Callable[..., Any]] = {}
@@ -161,15 +162,15 @@ class Environment:
         self._kept: dict[str, tuple[EnvironmentTemplate, list[Callable[[], bool]], list[str]]] = {}
 
     def from_string(self, source: str) -> EnvironmentTemplate:
-        """A template of this text."""
+        """Compiles a template from this text."""
         return self._made("template", source, [])
 
     def get_template(self, name: str) -> EnvironmentTemplate:
-        """The template of this name, as it is now.
+        """Returns the current template of this name.
 
         Raises:
-            TemplateNotFound: there is none.
-            TemplateSyntaxError: it, or one that it calls, does not compile.
+            TemplateNotFound: the template does not exist.
+            TemplateSyntaxError: the template, or one that it includes, does not compile.
         """
         if (kept := self._kept.get(name)) is not None:
             template, current, filters = kept
@@ -189,20 +190,20 @@ class Environment:
         return template
 
     def list_templates(self) -> list[str]:
-        """Names of all templates of the loader, where it can list them."""
+        """Names of all templates of the loader, if it can list them."""
         listed = getattr(self.loader, "list_templates", None)
         return listed() if listed else []
 
     def _made(
         self, name: str, text: str, current: list[Callable[[], bool]]
     ) -> EnvironmentTemplate:
-        """Compiles a template with those that it calls."""
+        """Compiles a template with the templates it includes."""
         partials: dict[str, str] = {}
         looked_for: set[str] = {name}
         while True:
             template = self._compiled(name, text, partials)
             called = [other for other in template.missing_partials if other not in looked_for]
-            # A name that is computed may be any; one that is broken is then as if it were not there.
+            # A computed name may refer to any template, so an invalid template counts as missing.
             others = [other for other in self.list_templates() if other not in looked_for]
             may_be_any = not called and template.dynamic
             found = False
@@ -240,7 +241,7 @@ class Environment:
         try:
             return self.loader.get_source(self, name)
         except LookupError:
-            # jinja2's TemplateNotFound is one as well.
+            # jinja2's TemplateNotFound is also a LookupError.
             return None
 
 
@@ -267,21 +268,24 @@ class EnvironmentTemplate:
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The template's name."""
         return self.template.name
 
     def render(self, *args: Any, **kwargs: Any) -> str:
-        """The text with these variables, given as for ``dict``. Functions among them can be called."""
+        """Renders to text; variables are passed as to ``dict``. The template can call functions
+        among them.
+        """
         variables, functions = self._split(dict(*args, **kwargs))
         return self.template.render(variables, **functions)
 
     async def render_async(self, *args: Any, **kwargs: Any) -> str:
-        """The same, with functions that may be asynchronous and run side by side."""
+        """Like ``render``, with functions that may be asynchronous and run concurrently."""
         variables, functions = self._split(dict(*args, **kwargs))
         return await self.template.render_async(variables, **functions)
 
     def _split(self, given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Variables, and the keyword argument that has the functions, if there are any."""
+        """Separates variables from functions; returns the functions as a keyword argument, if any.
+        """
         variables = {**self.environment.globals, **given}
         functions: dict[str, Any] = dict(self.environment.filters)
         for name in [name for name, value in variables.items() if callable(value)]:

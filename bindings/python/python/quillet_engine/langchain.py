@@ -30,7 +30,7 @@ from pydantic import BaseModel, PrivateAttr, model_validator
 
 from ._template import Template
 
-# Formats by what LangChain calls them, with LangChain's settings.
+# Formats by LangChain's names, with LangChain's settings.
 _FORMATS = {"f-string": "f-string-strict", "jinja2": "jinja-plain", "mustache": "mustache-html"}
 
 _MESSAGES = {
@@ -43,7 +43,7 @@ _MESSAGES = {
 
 
 class PromptTemplate(StringPromptTemplate):
-    """A text with variables, in any format of this package."""
+    """A text prompt with variables, in any format of this package."""
 
     template: str
     """The template."""
@@ -72,10 +72,10 @@ class PromptTemplate(StringPromptTemplate):
         partial_variables: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> PromptTemplate:
-        """A prompt of this text.
+        """Creates a prompt from this text.
 
         Raises:
-            TemplateSyntaxError: it does not compile.
+            TemplateSyntaxError: the template does not compile.
         """
         return cls(
             template=template,
@@ -88,7 +88,7 @@ class PromptTemplate(StringPromptTemplate):
     def from_file(
         cls, template_file: str | Path, encoding: str | None = "utf-8", **kwargs: Any
     ) -> PromptTemplate:
-        """A prompt of the text of a file."""
+        """Creates a prompt from a file."""
         return cls.from_template(Path(template_file).read_text(encoding), **kwargs)
 
     @property
@@ -96,18 +96,18 @@ class PromptTemplate(StringPromptTemplate):
         return "quillet"
 
     def format(self, **kwargs: Any) -> str:
-        """The text with these variables."""
+        """Renders to text with these variables."""
         return self._compiled.render(self._plain(kwargs))
 
     async def aformat(self, **kwargs: Any) -> str:
-        """The text with these variables."""
+        """Renders to text with these variables."""
         return self.format(**kwargs)
 
     def _plain(self, given: dict[str, Any]) -> dict[str, Any]:
         merged = self._merge_partial_and_user_variables(**given)
-        # A format string prints a value as a whole, and `str` does so.
+        # A format string prints a whole value, as `str` does.
         convert = _printed if self.template_format == "f-string" else plain
-        # Prompts of chats hand the variables of all messages to each.
+        # Chat prompts pass the variables of all messages to each message.
         read = merged if self._compiled.dynamic else self._compiled.variables
         return {name: convert(merged[name]) for name in read if name in merged}
 
@@ -125,7 +125,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """A value as templates know it: messages, documents and other models become dicts."""
+    """Converts a value for templates: messages, documents and other models become dicts."""
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, Mapping):
@@ -140,19 +140,20 @@ def plain(value: Any) -> Any:
 
 
 class ChatPromptTemplate(_ChatPromptTemplate):
-    """Messages with variables, in any format of this package."""
+    """A chat prompt with variables, in any format of this package."""
 
     @classmethod
     def from_messages(
         cls, messages: Sequence[Any], template_format: str = "f-string"
     ) -> ChatPromptTemplate:
-        """A prompt of messages as LangChain takes them: pairs of a role and a text, texts, messages,
-        placeholders and templates of messages."""
+        """Creates a prompt from messages as in LangChain: pairs of role and text, strings,
+        messages, placeholders and message templates.
+        """
         return cls([_message(message, template_format) for message in messages])
 
 
 def _message(message: Any, template_format: str) -> Any:
-    """A template of a message, where it is given as a text; else what it is."""
+    """Converts a message given as text to a template; returns any other message unchanged."""
     if isinstance(message, str):
         message = ("human", message)
     if isinstance(message, Mapping) and set(message) == {"role", "content"}:

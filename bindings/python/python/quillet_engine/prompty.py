@@ -1,4 +1,4 @@
-"""Prompt files of prompty: front matter, and a text with role lines.
+"""Prompty files: front matter, and a text with role lines.
 
 >>> from quillet_engine.prompty import loads
 >>> prompt = loads("---\\nname: ask\\n---\\nsystem:\\nBe brief.\\n\\nuser:\\n{{question}}\\n")
@@ -17,13 +17,13 @@ from ._engine import parse_yaml
 from ._errors import FileError, VariableError
 from ._template import Template
 
-# Formats by what prompty calls them.
+# Formats by prompty's names.
 _FORMATS = {"jinja2": "jinja-plain", "mustache": "mustache", "f-string": "f-string"}
 
 
 @dataclass(frozen=True)
 class Prompty:
-    """A prompt of a file."""
+    """A prompt from a prompty file."""
 
     name: str
     """Its name, else that of the file."""
@@ -41,13 +41,13 @@ class Prompty:
     """The front matter as it is."""
 
     def render(self, inputs: Mapping[str, Any] | None = None, /, **named: Any) -> str:
-        """The text with these inputs; those that are left out have their defaults."""
+        """Renders to text; missing inputs have their defaults."""
         return self.template.render(self._with_defaults(inputs, named))
 
     def messages(
         self, inputs: Mapping[str, Any] | None = None, /, **named: Any
     ) -> list[dict[str, Any]]:
-        """The messages with these inputs; no value can begin a message."""
+        """Renders to messages; a value cannot start a message."""
         return self.template.messages(self._with_defaults(inputs, named))
 
     def _with_defaults(
@@ -69,10 +69,10 @@ class Prompty:
 
 
 def load(path: str | Path, encoding: str = "utf-8") -> Prompty:
-    """The prompt of a file.
+    """Loads a prompt from a file.
 
     Raises:
-        FileError: the front matter is no YAML, with line and column.
+        FileError: the front matter is not valid YAML; the error has line and column.
         TemplateSyntaxError: the text does not compile.
     """
     path = Path(path)
@@ -80,7 +80,7 @@ def load(path: str | Path, encoding: str = "utf-8") -> Prompty:
 
 
 def loads(text: str, name: str = "prompt.prompty", folder: Path | None = None) -> Prompty:
-    """The prompt of a text, as :func:`load`."""
+    """Loads a prompt from a text; see :func:`load`."""
     matter, body = _split(text, name)
     template = matter.get("template") or {}
     if isinstance(template, str):
@@ -105,14 +105,14 @@ def _name_of(format: Any) -> str | None:
 
 
 def _split(text: str, name: str) -> tuple[dict[str, Any], str]:
-    """The front matter and what follows it."""
+    """Splits a text into front matter and body."""
     text = text.removeprefix("\ufeff")
     lines = text.splitlines(keepends=True)
     if not lines or lines[0].strip() != "---":
         return {}, text
     for end, line in enumerate(lines[1:], start=1):
         if line.strip() == "---":
-            # A blank line keeps the places of what is found in the front matter.
+            # Blank lines keep the locations of diagnostics in the front matter correct.
             matter = parse_yaml("\n" + "".join(lines[1:end]), name)
             break
     else:
@@ -137,7 +137,7 @@ def _split(text: str, name: str) -> tuple[dict[str, Any], str]:
     return matter, "".join(lines[end + 1 :]).lstrip("\r\n")
 
 
-# What a file says of an input, where the input is not its default itself.
+# Keys of an input's definition; any other value is the input's default.
 _OF_INPUTS = {"kind", "type", "default", "description", "required", "example", "sample"}
 
 

@@ -33,9 +33,9 @@ def render_chat_template(
     add_generation_prompt: bool = False,
     **kwargs: Any,
 ) -> str:
-    """The text that ``apply_chat_template(…, tokenize=False)`` gives for a conversation.
+    """Returns the text that ``apply_chat_template(…, tokenize=False)`` produces for a conversation.
 
-    ``tools`` are JSON schemas, or functions, of which transformers makes such.
+    ``tools`` are JSON schemas, or functions that transformers converts to JSON schemas.
     """
     return compile_chat_template(chat_template).render(
         kwargs,
@@ -55,7 +55,7 @@ def apply_chat_template(
     add_generation_prompt: bool = False,
     **kwargs: Any,
 ) -> str:
-    """The text of a conversation by a tokenizer's chat template, with its special tokens."""
+    """Renders a conversation with a tokenizer's chat template and special tokens."""
     template = tokenizer.get_chat_template(chat_template, tools)
     given = {**tokenizer.special_tokens_map, **kwargs}
     return render_chat_template(
@@ -83,9 +83,9 @@ class _Compiled:
 
 @contextmanager
 def patched() -> Iterator[None]:
-    """Has transformers render chat templates with this package, for as long as it is open.
+    """Context manager in which transformers renders chat templates with this package.
 
-    Masks of the assistant's tokens (``return_assistant_tokens_mask``) are not made then.
+    It does not support masks of the assistant's tokens (``return_assistant_tokens_mask``).
     """
     from transformers.utils import chat_template_utils
 

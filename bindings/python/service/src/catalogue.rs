@@ -19,11 +19,11 @@ use crate::runtime::wait;
 use crate::script::seconds;
 use crate::work::{PyTask, TaskResult};
 
-/// Default timeout of a render: tools are slower than templates.
+/// Default timeout of a render; longer than for templates alone, because tools are slower.
 const USUAL: Duration = Duration::from_secs(30);
 
-/// The prompts of a store, which is followed. `quillet_engine_service.Catalogue` is this with what is
-/// written in Python.
+/// The prompts of a store, kept up to date. `quillet_engine_service.Catalogue` extends this class
+/// in Python.
 #[pyclass(
     name = "Catalogue",
     subclass,
@@ -33,11 +33,11 @@ const USUAL: Duration = Duration::from_secs(30);
 pub(crate) struct PyCatalogue {
     store: String,
     time: Duration,
-    /// Only held by those who hold the lock of the interpreter, so that nobody forks meanwhile.
+    /// Locked only while the interpreter lock is held, so the process cannot fork meanwhile.
     held: Mutex<OpenCatalogue>,
 }
 
-/// The open store, and the process that opened it.
+/// The open store, and the id of the process that opened it.
 struct OpenCatalogue {
     process: u32,
     open: Option<quillet_bindings::BoundCatalogue>,
@@ -51,7 +51,8 @@ impl PyCatalogue {
         let time = timeout.map(|timeout| seconds(&timeout)).transpose()?;
         let time = time.flatten().unwrap_or(USUAL);
         if store.is_empty() {
-            // To the settings that would be none, and the prompts were in memory.
+            // For the settings, an empty address would mean none, and the prompts would be kept in
+            // memory.
             let hint = "give dir:PATH, sqlite:FILE, redis://HOST or memory:";
             return Err(raised(
                 py,
@@ -69,18 +70,18 @@ impl PyCatalogue {
         })
     }
 
-    /// The address that it was opened with.
+    /// The address the store was opened with.
     #[getter]
     fn store(&self) -> &str {
         &self.store
     }
 
-    /// Ids of all prompts, broken ones included, in order.
+    /// Sorted ids of all prompts, including invalid ones.
     fn ids(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         Ok(self.open(py)?.ids())
     }
 
-    /// Everything that is wrong with the prompts of the store.
+    /// Diagnostics of all prompts in the store.
     fn check<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         error::diagnostics(py, &self.open(py)?.findings())
     }
@@ -103,7 +104,7 @@ impl PyCatalogue {
         Ok((value, done.failures))
     }
 
-    /// Begins a render whose functions Python calls.
+    /// Starts a render whose functions Python calls.
     #[expect(clippy::too_many_arguments, reason = "those of one render")]
     fn begin_render(
         &self,
@@ -121,27 +122,27 @@ impl PyCatalogue {
         PyTask::begin(|board| async move { open.render(request, &board).await })
     }
 
-    /// Waits until all that was written to the store before is seen here.
+    /// Waits until the catalogue has seen all earlier writes to the store.
     fn sync(&self, py: Python<'_>) -> PyResult<()> {
         let open = self.open(py)?;
         wait(py, async { open.sync().await })
     }
 
-    /// The labels of a prompt.
+    /// Labels of a prompt.
     fn labels<'py>(&self, py: Python<'py>, id: &str) -> PyResult<Bound<'py, PyAny>> {
         let open = self.open(py)?;
         let labels = wait(py, async { open.labels(id).await })?;
         object::object(py, &labels)
     }
 
-    /// The versions of a prompt, newest first.
+    /// Versions of a prompt, newest first.
     fn versions<'py>(&self, py: Python<'py>, id: &str) -> PyResult<Bound<'py, PyAny>> {
         let open = self.open(py)?;
         let versions = wait(py, async { open.versions(id).await })?;
         object::object(py, &versions)
     }
 
-    /// Writes a prompt; gives the number of its version.
+    /// Writes a prompt and returns its version number.
     fn write(
         &self,
         py: Python<'_>,
@@ -158,7 +159,7 @@ impl PyCatalogue {
         wait(py, written)
     }
 
-    /// Moves a label to a version, or away with `None`; gives all labels.
+    /// Moves a label to a version, or removes it with `None`. Returns all labels.
     fn label<'py>(
         &self,
         py: Python<'py>,
@@ -171,13 +172,13 @@ impl PyCatalogue {
         object::object(py, &labels)
     }
 
-    /// Removes a prompt with its labels; its versions stay.
+    /// Removes a prompt and its labels, but keeps its versions.
     fn remove(&self, py: Python<'_>, id: &str) -> PyResult<()> {
         let open = self.open(py)?;
         wait(py, async { open.remove(id).await })
     }
 
-    /// Stops following the store. Whatever is asked for afterwards is an error.
+    /// Stops following the store. All later requests fail.
     fn close(&self, py: Python<'_>) {
         let closed = OpenCatalogue {
             process: std::process::id(),
@@ -196,8 +197,8 @@ impl PyCatalogue {
 }
 
 impl PyCatalogue {
-    /// The open store. A forked process opens it for itself: what its parent has open (connections,
-    /// files, threads) is not shared with it.
+    /// Returns the open store. A forked process opens it again, because it cannot share its
+    /// parent's connections, files and threads.
     fn open(&self, py: Python<'_>) -> PyResult<quillet_bindings::BoundCatalogue> {
         let (is_ours, open) = {
             let held = lock(&self.held);
@@ -214,7 +215,7 @@ impl PyCatalogue {
             None => Err(raised(py, &closed())),
             Some(open) if is_ours => Ok(open),
             Some(parents) => {
-                // To drop it would reach for the parent's threads.
+                // Dropping it would access the parent's threads.
                 mem::forget(parents);
                 self.open_again(py)
             }
@@ -245,7 +246,7 @@ impl Drop for OpenCatalogue {
     fn drop(&mut self) {
         let open = self.open.take();
         if self.process != std::process::id() {
-            // Nothing that a parent has open is touched.
+            // Leave everything that the parent has open untouched.
             mem::forget(open);
         } else if let Ok(runtime) = runtime::handle() {
             let _runtime = runtime.enter();
@@ -283,7 +284,7 @@ fn request(
     })
 }
 
-/// An address without its password.
+/// Removes the password from an address.
 fn shown(store: &str) -> String {
     let Some((scheme, rest)) = store.split_once("://") else {
         return store.to_owned();

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use quillet_bindings::{BindingError, ExceptionKind};
 use quillet_python_values::error::ExceptionFields;
 
-/// The exception of what was not done.
+/// Converts an error to an exception.
 pub(crate) fn raised(py: Python<'_>, refusal: &BindingError) -> PyErr {
     ExceptionFields {
         class: match refusal.kind {

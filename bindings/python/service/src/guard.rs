@@ -1,15 +1,14 @@
-//! The guard of SQL.
+//! The SQL guard.
 
 use pyo3::prelude::*;
 use quillet_bindings::{GuardQuery, check};
 
 use crate::error::raised;
 
-/// The text to run, the tables that it reads, whether its rows were bounded, and the text as it is
-/// shown.
+/// The text to run, the tables it reads, whether a row limit was set, and the text for display.
 type CheckedQuery = (String, Vec<String>, bool, String);
 
-/// Whether a query may run. `tables` are pairs of a name and columns.
+/// Checks a query. `tables` are pairs of a name and columns.
 #[pyfunction]
 pub(crate) fn check_query(
     py: Python<'_>,

@@ -1,8 +1,8 @@
-//! Parts of Quillet with a store, a runtime or an SQL parser, as a module of Python:
+//! Stores, scripts and the SQL guard of Quillet as a Python module:
 //! `quillet_engine_service._service`. Values and errors are those of `quillet_engine`.
 //!
-//! The convenient Python interface is written there, in `python/quillet_engine_service`: how
-//! functions are called, in threads or in an event loop, is `_drive.py`.
+//! The public interface is Python code in `python/quillet_engine_service`; `_drive.py` calls
+//! functions in threads or in an event loop.
 
 mod catalogue;
 mod error;
@@ -14,7 +14,7 @@ mod work;
 
 use pyo3::prelude::*;
 
-/// The module.
+/// Defines the module.
 #[pymodule(gil_used = true)]
 fn _service(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<catalogue::PyCatalogue>()?;

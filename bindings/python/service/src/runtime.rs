@@ -1,4 +1,4 @@
-//! Waiting for the runtime without the lock of the interpreter.
+//! Waits for the runtime without holding the interpreter lock.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -11,7 +11,7 @@ use quillet_store::ForkGuard;
 
 use crate::error::raised;
 
-/// How often the interpreter is asked for signals while something is waited for.
+/// Interval of signal checks during a wait.
 pub(crate) const TURN: Duration = Duration::from_millis(50);
 
 thread_local! {
@@ -30,15 +30,15 @@ pub(crate) fn after_fork() {
     FORKING.take();
 }
 
-/// That the system gives no thread.
+/// Error: the system cannot start a thread.
 pub(crate) fn no_runtime(error: &std::io::Error) -> PyErr {
     PyRuntimeError::new_err(format!("the threads of stores cannot be started: {error}"))
 }
 
-/// Waits for what needs no function of Python.
+/// Waits for work that does not call Python functions.
 ///
 /// # Errors
-/// Its own, or what a handler of signals raised: the work is dropped then.
+/// The error of the work, or an exception of a signal handler, after which the work is dropped.
 pub(crate) fn wait<T: Send>(
     py: Python<'_>,
     work: impl Future<Output = Result<T, BindingError>> + Send,

@@ -14,7 +14,7 @@ use crate::error::raised;
 use crate::functions::described;
 use crate::work::PyTask;
 
-/// Begins to run a script. `_script.py` says what each option means.
+/// Starts a script. `_script.py` documents the options.
 #[pyfunction]
 pub(crate) fn begin_run(
     py: Python<'_>,
@@ -75,7 +75,7 @@ fn parameters(option: &Bound<'_, PyAny>) -> PyResult<Map> {
     read.map_err(|error| error.raise(option.py(), "parameters"))
 }
 
-/// A time in seconds; more than any clock holds is none.
+/// A timeout in seconds; a value above the range of the clock means no timeout.
 pub(crate) fn seconds(option: &Bound<'_, PyAny>) -> PyResult<Option<Duration>> {
     let Some(seconds) = option.extract::<Option<f64>>()? else {
         return Ok(None);
@@ -93,5 +93,5 @@ pub(crate) fn seconds(option: &Bound<'_, PyAny>) -> PyResult<Option<Duration>> {
         .filter(|time| *time < LONGEST))
 }
 
-/// As good as no limit.
+/// Equivalent to no limit.
 const LONGEST: Duration = Duration::from_secs(1_000_000_000);

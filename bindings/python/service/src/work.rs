@@ -1,4 +1,4 @@
-//! Work whose calls Python makes: `_drive.py` drives it.
+//! Background tasks whose calls Python makes; driven by `_drive.py`.
 
 use std::time::Duration;
 
@@ -24,12 +24,12 @@ impl PyTask {
     }
 }
 
-/// A value, and the tools that failed with their reasons.
+/// The value, and the failed tools with their errors.
 pub(crate) type TaskResult<'py> = (Bound<'py, PyAny>, Vec<(String, String)>);
 
 #[pymethods]
 impl PyTask {
-    /// Waits for news, and gives all there are; `None` once it has ended.
+    /// Waits for events and returns all pending ones; `None` once the task has ended.
     fn wait<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
         loop {
             let news = py.detach(|| self.0.news(TURN));
@@ -41,42 +41,43 @@ impl PyTask {
         }
     }
 
-    /// The same without waiting; an empty list if there is none.
+    /// Returns pending events without waiting; an empty list if there are none.
     fn poll<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
         let news = self.0.news(Duration::ZERO);
         news.map(|news| told(py, news)).transpose()
     }
 
-    /// Has a function called from another thread whenever there is news.
+    /// Sets a callback that another thread calls whenever there are events.
     fn listen(&self, bell: Py<PyAny>) -> PyResult<()> {
         let runtime = runtime::handle().map_err(|error| no_runtime(&error))?;
         let bell = std::sync::Arc::new(bell);
         self.0.listen(move || {
             let bell = bell.clone();
-            // The interpreter's lock is waited for on a thread that carries nothing else. There may
-            // be no interpreter any more.
+            // A separate thread waits for the interpreter lock, because the interpreter may have
+            // ended.
             runtime.spawn_blocking(move || Python::try_attach(|py| bell.call0(py).map(drop)));
         });
         Ok(())
     }
 
-    /// Gives what a call gave. A value that no template has counts as a failure.
+    /// Passes the result of a call. A value that templates do not support counts as a failure.
     fn answer(&self, call: u64, given: &Bound<'_, PyAny>) {
         let answer = value::read(given).map_err(|error| error.message("its result"));
         self.0.answer(call, answer);
     }
 
-    /// Says that a call failed.
+    /// Reports a failed call.
     fn fail(&self, call: u64, message: String) {
         self.0.answer(call, Err(message));
     }
 
-    /// Gives it up.
+    /// Cancels the task.
     fn cancel(&self) {
         self.0.cancel();
     }
 
-    /// Returns its result once it has ended: the value, and the failed tools with their errors.
+    /// Returns the result once the task has ended: the value, and the failed tools with their
+    /// errors.
     fn result<'py>(&self, py: Python<'py>) -> PyResult<TaskResult<'py>> {
         let done = self.0.outcome();
         let done = done.map_err(|refusal| raised(py, &refusal))?;
@@ -85,8 +86,8 @@ impl PyTask {
     }
 }
 
-/// Tuples of a word and what belongs to it: `call`, its number, the name of the tool or `None` for the
-/// model, arguments by position and by name; `gone` and the number of a call; `event` and a dict.
+/// Events as tuples. `call` has a number, the tool name (`None` for the model), and positional and
+/// named arguments. `gone` has the number of a cancelled call. `event` has a dict.
 fn told(py: Python<'_>, news: Vec<QueueEvent>) -> PyResult<Bound<'_, PyList>> {
     let told = PyList::empty(py);
     for one in news {

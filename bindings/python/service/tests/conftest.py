@@ -1,4 +1,4 @@
-"""A real Redis, and programs of their own."""
+"""Fixtures: a real Redis, and separate Python programs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 
 @pytest.fixture
 def redis(tmp_path: Path) -> Iterator[str]:
-    """The address of a Redis on a free port, which keeps nothing."""
+    """Address of a Redis server on a free port, without persistence."""
     assert shutil.which("redis-server"), "apt-get install redis-server"
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -41,7 +41,7 @@ Program = Callable[[str], "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def program() -> Program:
-    """Runs a program of its own, which has a minute."""
+    """Runs a separate program with a timeout of one minute."""
 
     def run(code: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-W", "error", "-c", textwrap.dedent(code)]

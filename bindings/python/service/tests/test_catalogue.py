@@ -131,7 +131,7 @@ def test_errors_have_classes_and_codes(folder: Path, act, kind, code: str | None
     assert code is None or error.code == code
 
 
-def test_errors_say_where(folder: Path) -> None:
+def test_errors_have_locations(folder: Path) -> None:
     catalogue = Catalogue(f"dir:{folder}")
     with pytest.raises(TemplateSyntaxError) as raised:
         catalogue.render("broken")
@@ -142,14 +142,15 @@ def test_errors_say_where(folder: Path) -> None:
     with pytest.raises(RenderError) as raised:
         catalogue.render("fails")
     assert raised.value.line == 2 and raised.value.code == "render.execution"
-    # What is printed and is not there is what its format's own host prints; a strict one says so.
+    # A missing variable prints as in the format's reference implementation; a strict prompt reports
+    # it.
     catalogue.put("strict", {"prompt": "Hi\n{{ name }}", "format": "jinja", "missing": "strict"})
     with pytest.raises(UndefinedError, match="name") as raised:
         catalogue.render("strict")
     assert raised.value.code == "render.missing_variable"
 
 
-def test_a_render_has_its_time(tmp_path: Path) -> None:
+def test_render_ends_at_its_timeout(tmp_path: Path) -> None:
     loop = "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}"
     with Catalogue("memory:", timeout=0.05) as catalogue:
         catalogue.put("long", loop)
@@ -167,7 +168,8 @@ def test_stores_that_cannot_be_opened() -> None:
         with pytest.raises(OptionError) as raised:
             Catalogue(store)
         assert raised.value.code == "option.value", store
-    # Nobody listens there. Opening does not wait for a server, and asking says that it is away.
+    # No server is on this port. Opening does not wait for it, and a request reports that it is
+    # unavailable.
     catalogue = Catalogue("redis://127.0.0.1:1/")
     for act in (lambda: catalogue.render("x"), lambda: catalogue.put("x", "y"), catalogue.sync):
         with pytest.raises(StoreError, match="127.0.0.1:1") as raised:
@@ -175,7 +177,7 @@ def test_stores_that_cannot_be_opened() -> None:
         assert raised.value.code == "store.unavailable"
 
 
-def test_a_closed_catalogue_says_so() -> None:
+def test_closed_catalogue_is_reported() -> None:
     catalogue = Catalogue("memory:")
     catalogue.close()
     catalogue.close()
@@ -192,7 +194,7 @@ def test_passwords_are_not_shown() -> None:
     assert "secret" not in str(raised.value)
 
 
-def test_many_catalogues_leave_nothing() -> None:
+def test_many_catalogues_release_resources() -> None:
     import threading
 
     def threads() -> int:

@@ -1,4 +1,4 @@
-"""Functions that stored prompts call."""
+"""Functions called by stored prompts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def catalogue() -> Iterator[Catalogue]:
 
 
 def rendered(catalogue: Catalogue, id: str, *, by: str, tools, **variables: object) -> str:
-    """By the one way or the other."""
+    """Runs it synchronously or asynchronously."""
     if by == "threads":
         return catalogue.render(id, variables, tools=tools)
     return asyncio.run(catalogue.render_async(id, variables, tools=tools))
@@ -58,8 +58,8 @@ def test_calls(catalogue: Catalogue, by: str) -> None:
 
 
 @both
-def test_calls_run_side_by_side(catalogue: Catalogue, by: str) -> None:
-    # Each waits for the other, so one after the other would never end.
+def test_calls_run_concurrently(catalogue: Catalogue, by: str) -> None:
+    # Each waits for the other, so sequential calls would never end.
     meeting = threading.Barrier(2, timeout=15)
     tools = {"a": lambda n: meeting.wait() and n or n, "b": lambda n: meeting.wait() and n or n}
     assert rendered(catalogue, "two", by=by, tools=tools) == "12"
@@ -96,7 +96,7 @@ def test_asynchronous_functions_of_a_plain_render(catalogue: Catalogue) -> None:
         assert await catalogue.messages_async("one", tools={"f": f})
 
     asyncio.run(inside())
-    # One that does not look asynchronous gives a coroutine.
+    # A function that is not declared asynchronous returns a coroutine.
     with pytest.warns(ToolWarning, match="asynchronous"):
         assert catalogue.render("one", tools={"f": lambda n: f(n)}) == "[]"
 
@@ -132,7 +132,7 @@ FAILURES = [
 
 @both
 @pytest.mark.parametrize(("tool", "said"), FAILURES, ids=[said for _, said in FAILURES])
-def test_what_fails_leaves_nothing_and_is_told(catalogue, by: str, tool, said: str) -> None:
+def test_failed_call_renders_nothing_and_warns(catalogue, by: str, tool, said: str) -> None:
     with pytest.warns(ToolWarning) as told:
         assert rendered(catalogue, "one", by=by, tools={"f": tool}) == "[]"
     (warning,) = told
@@ -143,14 +143,14 @@ def test_what_fails_leaves_nothing_and_is_told(catalogue, by: str, tool, said: s
 
 @both
 @pytest.mark.parametrize("end", [KeyboardInterrupt(), SystemExit(3)])
-def test_what_is_no_error_ends_the_render(catalogue, by: str, end: BaseException) -> None:
+def test_base_exception_ends_the_render(catalogue, by: str, end: BaseException) -> None:
     with pytest.raises(type(end)):
         rendered(catalogue, "one", by=by, tools={"f": fail(end)})
     assert rendered(catalogue, "one", by=by, tools={"f": lambda n: "on"}) == "[on]"
 
 
 @both
-def test_a_function_that_hangs_holds_nobody_up(by: str) -> None:
+def test_hanging_function_does_not_block_others(by: str) -> None:
     stop = threading.Event()
     with Catalogue("memory:", timeout=0.3) as catalogue:
         catalogue.put("one", "[{{ f(1) }}]")
@@ -159,7 +159,7 @@ def test_a_function_that_hangs_holds_nobody_up(by: str) -> None:
     stop.set()
 
 
-def test_an_asynchronous_function_whose_time_is_up_is_cancelled() -> None:
+def test_asynchronous_function_is_cancelled_at_timeout() -> None:
     ended: list[str] = []
 
     async def f(n: int) -> None:
@@ -218,14 +218,14 @@ def test_a_function_sees_the_context_of_its_caller(catalogue: Catalogue, by: str
     assert rendered(catalogue, "one", by=by, tools={"f": lambda n: user.get()}) == "[ada]"
 
 
-def test_functions_go_before_tools_of_the_store(catalogue: Catalogue) -> None:
-    # Other renders do not see them.
+def test_functions_override_stored_tools(catalogue: Catalogue) -> None:
+    # Other renders do not have these tools.
     assert catalogue.render("one", tools={"f": lambda n: "mine"}, version=1) == "[mine]"
     with pytest.raises(Exception, match="f"):
         catalogue.render("one", version=1)
 
 
-def test_a_variable_called_tools_stays_one(catalogue: Catalogue) -> None:
+def test_variable_named_tools_is_kept(catalogue: Catalogue) -> None:
     catalogue.put("chat", "{{ tools|length }}")
     assert catalogue.render("chat", tools=[1, 2]) == "2"
     assert catalogue.render("chat", tools={"name": "x"}) == "1"

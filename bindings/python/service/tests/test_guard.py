@@ -1,4 +1,4 @@
-"""The guard of SQL gives the same verdicts as in Rust, for every vector."""
+"""The SQL guard gives the same verdicts as in Rust, for every vector."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from quillet_engine import OptionError, QueryError, check_query
 
 VECTORS = Path(__file__).parents[4] / "conformance" / "sql"
 FILES = {"guard": 700, "sql-safety": 218, "sql-limit": 67}
-# Those of `crates/sql/examples/verdicts.rs`.
+# The verdicts of `crates/sql/examples/verdicts.rs`.
 TABLES = {
     "users": ["id", "name", "email", "age", "created_at"],
     "orders": ["id", "user_id", "total", "status", "created_at"],
@@ -23,7 +23,7 @@ HOMES = {"postgresql": "public", "mysql": "db", "sqlite": "main"}
 
 @pytest.fixture(scope="session")
 def verdicts() -> dict[tuple[str, int, bool], dict[str, Any]]:
-    """What the library in Rust says, by file, number and whether the tables are known."""
+    """Verdicts of the Rust library by file, number, and whether the tables are known."""
     place = os.environ.get("QUILLET_VERDICTS")
     assert place, "QUILLET_VERDICTS must name the output of the example `verdicts` of quillet-sql"
     found = {}
@@ -53,7 +53,7 @@ def test_same_as_rust(name: str, known: bool, verdicts) -> None:
     for number, case in enumerate(cases):
         got, wanted = verdict(case, known), dict(verdicts[name, number, known])
         if known and "tables" in wanted:
-            # Tables are named as they were given, which was without a schema.
+            # Tables have the names that were passed, without a schema.
             home = f"{HOMES[case['dialect']]}."
             wanted["tables"] = [table.removeprefix(home) for table in wanted["tables"]]
         if got != wanted:
@@ -61,12 +61,12 @@ def test_same_as_rust(name: str, known: bool, verdicts) -> None:
     assert not different, list(different.items())[:3]
 
 
-def test_what_is_approved() -> None:
+def test_read_queries_are_accepted() -> None:
     sql = "SELECT u.name -- all\nFROM users u JOIN orders o ON o.user_id = u.id"
     checked = check_query(sql, "postgres", TABLES, rows=10)
     assert checked.tables == ["users", "orders"] and checked.limited
     assert checked.shown == f"{sql} LIMIT 10"
-    # What is run has no comments, and asks for one row more.
+    # The query to run has no comments and requests one row more.
     assert "all" not in checked.sql and checked.sql.endswith("LIMIT 11")
     mine = check_query("SELECT 1 FROM users LIMIT 5", "sqlite", TABLES)
     assert not mine.limited and mine.sql.endswith("LIMIT 5")
@@ -86,7 +86,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("sql", "code", "place", "hint"), REFUSED)
-def test_what_is_refused(sql: str, code: str, place, hint: str | None) -> None:
+def test_other_queries_are_rejected(sql: str, code: str, place, hint: str | None) -> None:
     with pytest.raises(QueryError) as raised:
         check_query(sql, "postgresql", TABLES)
     error = raised.value

@@ -33,7 +33,7 @@ LONG = [
 
 
 @pytest.mark.parametrize("long", LONG)
-def test_control_c_ends_what_is_waited_for(program, long: str) -> None:
+def test_control_c_ends_a_wait(program, long: str) -> None:
     done = program(
         f"""{INTERRUPT}
     import asyncio
@@ -50,7 +50,7 @@ def test_control_c_ends_what_is_waited_for(program, long: str) -> None:
     assert done.stdout == "interrupted again True\n", done.stderr
 
 
-def test_a_handler_of_signals_runs_and_the_script_goes_on(program) -> None:
+def test_signal_handler_runs_and_script_continues(program) -> None:
     done = program(
         f"""{INTERRUPT}
     heard = threading.Event()
@@ -165,7 +165,7 @@ def test_threads_share_a_catalogue() -> None:
     assert not wrong
 
 
-def test_the_interpreter_is_free_while_something_is_waited_for() -> None:
+def test_interpreter_lock_is_free_during_a_wait() -> None:
     loop = "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}"
     catalogue = Catalogue("memory:", timeout=0.5)
     catalogue.put("long", loop)
@@ -180,5 +180,5 @@ def test_the_interpreter_is_free_while_something_is_waited_for() -> None:
     while thread.is_alive():
         turns += 1
     thread.join()
-    # With the lock held, this loop would have had next to no turn.
+    # If the render held the lock, this loop would hardly run.
     assert turns > 1000

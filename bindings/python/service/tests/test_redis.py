@@ -1,4 +1,4 @@
-"""A Redis with labels and versions, whose changes other processes see."""
+"""Labels and versions in Redis; other processes see the changes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from quillet_engine import Catalogue, StoreError, TemplateNotFound
 
 
 def redis_cli(address: str, *command: str) -> None:
-    """What any other program does."""
+    """A write by another program."""
     port = address.rstrip("/").rsplit(":", 1)[1]
     subprocess.run(["redis-cli", "-p", port, *command], check=True, stdout=subprocess.DEVNULL)
 
 
-def test_what_other_programs_write(redis: str) -> None:
+def test_writes_of_other_programs_take_effect(redis: str) -> None:
     key = "shenma:templates:greet:hello"
     redis_cli(redis, "set", key, '{"prompt": "Hello {{ name }}!", "format": "jinja"}')
     catalogue = Catalogue(redis)
@@ -70,7 +70,7 @@ def test_a_change_is_seen_by_another_process(redis: str) -> None:
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as follower:
             assert follower.stdout is not None
             assert follower.stdout.readline() == "one\n"
-            # No `sync` there: it follows by itself.
+            # Without `sync`: the catalogue follows the store automatically.
             catalogue.put("greet", "two", labels=["production"])
             assert follower.stdout.readline() == "two\n"
             assert catalogue.put("greet", "three") == 3
@@ -82,10 +82,10 @@ def test_a_change_is_seen_by_another_process(redis: str) -> None:
 def test_a_server_that_goes_away(redis: str) -> None:
     catalogue = Catalogue(redis)
     catalogue.put("greet", "Hello {{ n }}")
-    # It ends before it answers.
+    # The server ends before it responds.
     port = redis.rstrip("/").rsplit(":", 1)[1]
     subprocess.run(["redis-cli", "-p", port, "shutdown", "nosave"], capture_output=True)
-    # What is known is rendered on; what needs the store says that it is away.
+    # Cached prompts still render; operations that need the store report that it is unavailable.
     assert catalogue.render("greet", n="A") == "Hello A"
     with pytest.raises(StoreError) as raised:
         catalogue.put("greet", "x")

@@ -1,4 +1,4 @@
-"""The cases of scripts in `conformance`, with a function of Python in the place of the model."""
+"""The cases of scripts in `conformance`, with a Python function as the model."""
 
 from __future__ import annotations
 
@@ -24,9 +24,8 @@ FILES = [
     "review",
     "seed-samples",
 ]
-# What a case may ask of the host in Rust, and no package has: scripts that are only read or run dry,
-# conversations that go on, prices, models that stream or break in the middle or are not there, and
-# WebAssembly.
+# Host features in Rust that the packages lack: parse-only and dry runs, continued conversations,
+# prices, models that stream, break off or are missing, and WebAssembly.
 NOT_HERE = ("read", "dry", "history", "streamed_only")
 NOT_HERE_BY_ID = ("model-missing", "wasm", "wasm-spins", "seed-873")
 KNOWN = {
@@ -63,7 +62,7 @@ def content(message: dict[str, Any]) -> str:
 
 
 class Model:
-    """Answers by the rules of a case."""
+    """Model that answers by the rules of a case."""
 
     def __init__(self, case: dict[str, Any]) -> None:
         self.rules = case.get("llm", [])
@@ -117,7 +116,7 @@ def write(folder: Path, case: dict[str, Any]) -> None:
 
 
 def same(wanted: Any, got: Any) -> bool:
-    """Numbers are those of JavaScript: 3 is 3.0, and not True."""
+    """Compares numbers as in JavaScript: 3 equals 3.0 but not True."""
     if isinstance(wanted, bool) or isinstance(got, bool):
         return wanted is got
     if isinstance(wanted, dict) and isinstance(got, dict):
@@ -132,7 +131,7 @@ def texts(given: str | list[str]) -> list[str]:
 
 
 def merged(turns: list[dict[str, Any]]) -> list[tuple[str, str]]:
-    """Messages in a row of one role count as one, with a blank line between them."""
+    """Consecutive messages of one role are joined with a blank line."""
     found: list[tuple[str, str]] = []
     for turn in turns:
         role, text = turn["role"], content(turn)
@@ -144,7 +143,7 @@ def merged(turns: list[dict[str, Any]]) -> list[tuple[str, str]]:
 
 
 def holds(wanted: Any, got: Any) -> bool:
-    """Whether an object has what is wanted, and perhaps more."""
+    """Whether an object has the expected fields; it may have others."""
     if isinstance(wanted, dict) and isinstance(got, dict):
         return all(key in got and holds(wanted[key], got[key]) for key in wanted)
     return same(wanted, got)

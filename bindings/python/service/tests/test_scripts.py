@@ -1,4 +1,4 @@
-"""Scripts whose model and tools are functions of Python."""
+"""Scripts whose model and tools are Python functions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ input: [name]
 
 
 def ran(script, *given, by: str, **options):
-    """By the one way or the other."""
+    """Runs it synchronously or asynchronously."""
     if by == "threads":
         return run(script, *given, **options)
     return asyncio.run(run_async(script, *given, **options))
@@ -55,7 +55,7 @@ def test_a_file_and_a_text(tmp_path: Path, by: str) -> None:
 
 
 @both
-def test_what_is_given(by: str) -> None:
+def test_inputs(by: str) -> None:
     def last(messages):
         return messages[-1]["content"]
 
@@ -63,13 +63,13 @@ def test_what_is_given(by: str) -> None:
     assert ran("system: x\n", "what I say", by=by, model=last) == "what I say"
     assert ran('$ret: "?=({a: 1, b: [2, null]})"\n', by=by, model=last) == {"a": 1, "b": [2, None]}
     assert ran('$ret: "?=undefined"\n', by=by, model=last) is None
-    # JavaScript is there, too.
+    # JavaScript is available too.
     code = '!fn |-\n  function twice({n}) { return n * 2 }\n$ret: "?=twice({n: 21})"\n'
     assert ran(code, by=by, model=last) == 42
 
 
 @both
-def test_the_model_is_given_what_it_takes(by: str) -> None:
+def test_model_receives_accepted_arguments(by: str) -> None:
     script = "---\nparameters: {model: gpt-x, temperature: 0.5}\n---\nuser: q\n"
     told: dict[str, object] = {}
 
@@ -88,7 +88,7 @@ def test_the_model_is_given_what_it_takes(by: str) -> None:
 
 
 class Completion:
-    """As OpenAI's client gives it."""
+    """As returned by OpenAI's client."""
 
     def model_dump(self) -> dict[str, object]:
         message = {"role": "assistant", "content": "dumped"}
@@ -98,7 +98,7 @@ class Completion:
 
 
 @both
-def test_forms_of_answers(by: str) -> None:
+def test_answer_formats(by: str) -> None:
     async def later(messages):
         return Completion()
 
@@ -140,7 +140,7 @@ def test_odd_answers(by: str, answer: object, said: str) -> None:
     assert raised.value.code == "script.model"
 
 
-def test_a_model_that_is_asynchronous_by_surprise() -> None:
+def test_undeclared_asynchronous_model() -> None:
     async def later(messages):
         return "later"
 
@@ -151,7 +151,7 @@ def test_a_model_that_is_asynchronous_by_surprise() -> None:
     async def inside() -> None:
         with pytest.raises(OptionError, match="await run_async"):
             run("user: q\n", model=later)
-        # Plain functions do not mind.
+        # Plain functions work in both cases.
         assert run("user: q\n", model=lambda messages: "plain") == "plain"
 
     asyncio.run(inside())
@@ -182,7 +182,7 @@ def test_a_model_that_raises(by: str) -> None:
 
 
 @both
-def test_a_model_that_hangs_has_its_time(by: str) -> None:
+def test_hanging_model_ends_at_timeout(by: str) -> None:
     stop = threading.Event()
     with pytest.raises(LimitError, match="longer than 0.2 s") as raised:
         ran("user: q\n", by=by, model=lambda messages: stop.wait(50) or "late", timeout=0.2)
@@ -240,7 +240,7 @@ user: How is Oslo?
 
 
 def ask_for_weather(messages, tools=None, **_):
-    """A model that calls a tool, and says what it gave."""
+    """A model that calls a tool and repeats its result."""
     if messages[-1]["role"] == "tool":
         return f"It is {messages[-1]['content']}."
     (tool,) = tools
@@ -265,7 +265,7 @@ def test_tools_of_the_model(by: str) -> None:
     function = offered[0][0]["function"]
     assert function["description"] == "The weather of a city."
     assert function["parameters"]["properties"] == {"city": {"type": "string"}}
-    # A model that cannot call tools is asked in words.
+    # For a model without tool calling, the tools are described in the prompt.
     asked: list[str] = []
     ran(TOOLS, by=by, tools={"weather": weather}, abilities=[], model=lambda m: asked.append(str(m)) or "x")
     assert "weather" in asked[0]
@@ -290,11 +290,11 @@ def test_tools_of_the_script(by: str) -> None:
 
 
 @both
-def test_branches_ask_side_by_side(tmp_path: Path, by: str) -> None:
+def test_branches_call_the_model_concurrently(tmp_path: Path, by: str) -> None:
     meeting = threading.Barrier(2, timeout=15)
 
     def model(messages):
-        # Each waits for the other, so one after the other would never end.
+        # Each waits for the other, so sequential calls would never end.
         meeting.wait()
         return messages[-1]["content"]
 
@@ -302,7 +302,7 @@ def test_branches_ask_side_by_side(tmp_path: Path, by: str) -> None:
     ask = '---\ninput: [{content: {index: 0}}]\n---\nuser: "{{content}}"\n'
     (tmp_path / "ask.ai.yaml").write_text(ask)
     assert ran(tmp_path / "main.ai.yaml", by=by, model=model) == "onetwo"
-    # A script that is a text finds others where it is told to look.
+    # A script passed as text finds other scripts in the search folders.
     assert ran(PARALLEL, by=by, model=model, search=[tmp_path]) == "onetwo"
 
 
@@ -321,7 +321,7 @@ def test_a_model_may_call_the_package(by: str) -> None:
 
 
 @both
-def test_nothing_outside_is_granted(tmp_path: Path, by: str) -> None:
+def test_no_outside_access_by_default(tmp_path: Path, by: str) -> None:
     secret = tmp_path / "other" / "secret.txt"
     secret.parent.mkdir()
     secret.write_text("secret")
@@ -343,7 +343,7 @@ def test_nothing_outside_is_granted(tmp_path: Path, by: str) -> None:
 
 
 @both
-def test_what_happens_is_told(by: str) -> None:
+def test_events_are_reported(by: str) -> None:
     events: list[dict[str, object]] = []
     script = '---\n---\n$print: "one"\n$tool: {name: f}\n---\nuser: q\n'
     tools = {"f": lambda: 1}
@@ -380,7 +380,7 @@ def test_errors(script: str, options: dict[str, object], kind: type, code: str) 
     assert type(raised.value) is kind and raised.value.code == code
 
 
-def test_errors_say_where(tmp_path: Path) -> None:
+def test_errors_have_locations(tmp_path: Path) -> None:
     file = tmp_path / "broken.ai.yaml"
     file.write_text('user: fine\n\nuser: "{% if %}"\n')
     with pytest.raises(ScriptError) as raised:

@@ -1,5 +1,5 @@
-//! Errors as exceptions. Their classes are Python's (`quillet_engine/_errors.py`), so that they have
-//! the bases and attributes that a reader of Python expects.
+//! Converts errors to exceptions. The classes are defined in Python (`quillet_engine/_errors.py`),
+//! with the usual bases and attributes.
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -20,24 +20,24 @@ pub fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyType>> {
 /// Fields of every exception.
 #[derive(Debug)]
 pub struct ExceptionFields<'a> {
-    /// Its class in `_errors`.
+    /// Name of the class in `_errors`.
     pub class: &'a str,
-    /// The stable code.
+    /// Stable error code.
     pub code: &'a str,
     /// The problem with its location.
     pub message: &'a str,
-    /// The source that it is about; empty where none is.
+    /// The source of the problem; empty if there is none.
     pub source: &'a str,
-    /// The place in that source.
+    /// The location in that source.
     pub position: Option<LineColumn>,
-    /// How to fix it.
+    /// Suggested fix.
     pub hint: Option<&'a str>,
-    /// Everything that was found.
+    /// All diagnostics.
     pub diagnostics: &'a [Diagnostic],
 }
 
 impl ExceptionFields<'_> {
-    /// The exception, or what went wrong while it was made.
+    /// Creates the exception. If that fails, returns the failure instead.
     pub fn raise(self, py: Python<'_>) -> PyErr {
         match self.exception(py) {
             Ok(error) | Err(error) => error,
@@ -58,7 +58,7 @@ impl ExceptionFields<'_> {
     }
 }
 
-/// The exception of a template that gives no text.
+/// The exception for a template that cannot be rendered.
 pub fn of_template(py: Python<'_>, error: &TemplateError) -> PyErr {
     let code = error.code();
     let class = match code {
@@ -74,7 +74,7 @@ pub fn of_template(py: Python<'_>, error: &TemplateError) -> PyErr {
         hint => hint,
     };
     let message = error.to_string();
-    // The text of a finding ends in its hint, which the exception shows by itself.
+    // Removes the hint from the end of a diagnostic, because the exception shows it separately.
     let message = match error.hint() {
         Some(hint) => message
             .strip_suffix(&format!(" ({hint})"))
@@ -93,7 +93,7 @@ pub fn of_template(py: Python<'_>, error: &TemplateError) -> PyErr {
     .raise(py)
 }
 
-/// An option that is none.
+/// Error for an invalid option.
 pub fn of_option(py: Python<'_>, message: &str, hint: &str) -> PyErr {
     ExceptionFields {
         class: "OptionError",
@@ -107,7 +107,7 @@ pub fn of_option(py: Python<'_>, message: &str, hint: &str) -> PyErr {
     .raise(py)
 }
 
-/// Findings as a list of dictionaries.
+/// Diagnostics as a list of dicts.
 pub fn diagnostics<'py>(py: Python<'py>, found: &[Diagnostic]) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::empty(py);
     for one in found {

@@ -1,21 +1,21 @@
-//! Names of fields and short texts, kept from one render to the next.
+//! Cache of field names and short strings between renders.
 //!
-//! Data of prompts has the same few names again and again (`role`, `content`), and the same words
-//! (`user`, `string`); in Python each is one object. Making a string of each on every render would be
-//! a third of what reading a conversation takes.
+//! Prompt data repeats a few names (`role`, `content`) and words (`user`, `string`), and in Python
+//! each of them is one object. Creating a string for each on every render would take a third of the
+//! time to read a conversation.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-/// How many names are kept, and how many texts; a power of two. What falls into the place of another
-/// replaces it.
+/// Number of cached names and of cached strings; a power of two. A new entry replaces the one in
+/// its slot.
 const PLACES: usize = 256;
-/// Longer names are not kept, so that data with keys like sentences takes no memory for good.
+/// Longer names are not cached, so data with very long keys does not occupy memory permanently.
 const LONGEST: usize = 64;
 
-/// Longer texts are not kept: what is long is seldom the same.
+/// Longer strings are not cached, because they rarely repeat.
 const LONGEST_TEXT: usize = 24;
 
 static KEYS: Mutex<StringInterner> = Mutex::new(StringInterner {
@@ -23,18 +23,18 @@ static KEYS: Mutex<StringInterner> = Mutex::new(StringInterner {
     texts: Vec::new(),
 });
 
-/// A string with the object it was read from: as long as that one lives, no other has its address.
+/// A string with its Python object. While the object is alive, no other object has its address.
 type InternedString = Option<(Py<PyString>, Arc<str>)>;
 
-/// What is kept.
+/// The cached entries.
 pub(crate) struct StringInterner {
     names: Vec<InternedString>,
     texts: Vec<InternedString>,
 }
 
 impl StringInterner {
-    /// The names, if nobody else is reading: a mapping that renders while it is read, or a process
-    /// that was forked in between, does without.
+    /// Returns the cache, unless it is in use: by a mapping that renders while it is read, or in a
+    /// process forked meanwhile.
     pub(crate) fn lock() -> Option<MutexGuard<'static, StringInterner>> {
         let mut keys = KEYS.try_lock().ok()?;
         if keys.names.is_empty() {
@@ -44,15 +44,15 @@ impl StringInterner {
         Some(keys)
     }
 
-    /// The text of a key.
+    /// Returns the text of a key.
     ///
     /// # Errors
-    /// It is no text: it holds half of a surrogate pair.
+    /// The string contains an unpaired surrogate.
     pub(crate) fn name(&mut self, key: &Bound<'_, PyString>) -> PyResult<Arc<str>> {
         kept(&mut self.names, key, LONGEST)
     }
 
-    /// A text.
+    /// Returns a string.
     ///
     /// # Errors
     /// As [`StringInterner::name`].
@@ -66,7 +66,7 @@ fn kept(
     object: &Bound<'_, PyString>,
     longest: usize,
 ) -> PyResult<Arc<str>> {
-    // Objects stand sixteen bytes apart at least.
+    // Objects are at least 16 bytes apart.
     let place = (object.as_ptr() as usize >> 4) & (PLACES - 1);
     let slot = places.get_mut(place);
     if let Some(Some((kept, text))) = &slot

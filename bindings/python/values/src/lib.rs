@@ -1,4 +1,4 @@
-//! Values and errors of Quillet as Python has them, for the packages in which both meet.
+//! Conversion of Quillet's values and errors to and from Python, shared by both packages.
 
 pub mod error;
 mod keys;

@@ -1,10 +1,10 @@
 //! The last variables of a template.
 //!
-//! A conversation is given again and again with one message more, and tools are the same each time.
-//! What did not change is found by looking at it, which takes a tenth of making values of it anew:
-//! texts and numbers of Python never change, so the same object is the same value for as long as it is
-//! kept alive; lists and dicts may change, so what is in them is compared one by one. No list and no
-//! dict is kept alive, and nothing that could lead back to the template.
+//! A conversation is usually rendered again with one more message and the same tools. Comparing
+//! unchanged values takes a tenth of the time to convert them. Python's strings and numbers are
+//! immutable, so the same object has the same value while it is kept alive. Lists and dicts may
+//! change, so their items are compared one by one. The cache never keeps a list or dict alive, nor
+//! any object that could refer back to the template.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -15,11 +15,11 @@ use quillet_core::{Map, MapTable, Value, ValueList};
 
 use crate::value::{ConversionResult, ValueReader, step};
 
-/// Lists and dicts with fewer entries are not worth looking for.
+/// Lists and dicts with fewer entries are not cached.
 const LEAST: usize = 3;
-/// Larger values are not kept, in bytes: each template keeps its last ones.
+/// Maximum size of cached values in bytes, because each template has its own cache.
 const LARGEST: usize = 1 << 20;
-/// After so many times that nothing was the same as before, a variable is no longer kept.
+/// After this many renders without a match, a variable is no longer cached.
 const PATIENCE: u32 = 8;
 
 /// The last variables of one template.
@@ -35,20 +35,21 @@ impl fmt::Debug for Memory {
 /// One variable.
 pub(crate) struct CachedVariable {
     name: Arc<str>,
-    /// Where the object stood that it was read from: only what is given twice is kept.
+    /// Address of the source object: a variable is cached only when the same object is passed
+    /// twice.
     address: usize,
     kept: Option<CachedNode>,
     misses: u32,
 }
 
-/// A value, and the objects that it was made of.
+/// A value and its source objects.
 struct CachedNode {
     value: Value,
     of: NodeOrigin,
 }
 
 enum NodeOrigin {
-    /// An object that never changes.
+    /// An immutable object.
     Object(Py<PyAny>),
     List(Vec<CachedNode>),
     Dict(Vec<(Py<PyString>, Arc<str>, CachedNode)>),
@@ -57,7 +58,7 @@ enum NodeOrigin {
 }
 
 impl Memory {
-    /// The variables, unless another thread reads.
+    /// Returns the cache, unless another thread is using it.
     pub(crate) fn lock(&self) -> Option<MutexGuard<'_, Vec<CachedVariable>>> {
         self.0.try_lock().ok()
     }
@@ -88,7 +89,7 @@ pub(crate) fn read(
         return reader.value(object, 1);
     }
     let mut same = 0;
-    // Taken out: what fails halfway is not kept.
+    // Removed first, so that a partly read value is not kept.
     let node = match slot.kept.take() {
         Some(mut node) => {
             node.refresh(reader, object, 1, &mut same)?;
@@ -126,8 +127,8 @@ impl CachedNode {
         Ok(node)
     }
 
-    /// Makes it the value of an object; says whether it was another one. Counts the lists and dicts
-    /// that were the same.
+    /// Updates the entry to the value of an object. Returns whether it changed, and counts
+    /// unchanged lists and dicts.
     fn refresh(
         &mut self,
         reader: &mut ValueReader,
@@ -222,7 +223,7 @@ impl CachedNode {
             let entry = entry.map_err(|error| error.inside(step(&name)))?;
             match key.cast_exact::<PyString>() {
                 Ok(key) => entries.push((key.clone().unbind(), name, entry)),
-                // A key of another type may change, and is looked at anew each time.
+                // A key of another type may change, so it is read again each time.
                 Err(_) => {
                     self.of = NodeOrigin::Other;
                     self.value = Value::Map(reader.dict(dict, depth)?);
@@ -241,7 +242,7 @@ impl CachedNode {
     }
 }
 
-/// Whether an object is the same value for as long as it lives, and leads to no other.
+/// Whether an object is immutable and refers to no other object.
 fn never_changes(object: &Bound<'_, PyAny>) -> bool {
     object.is_none()
         || object.is_exact_instance_of::<PyString>()

@@ -1,10 +1,10 @@
-//! Values as Python's.
+//! Converts values to Python.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use quillet_core::{Map, Message, MessageContent, Value};
 
-/// A value as Python has it.
+/// Converts a value to Python.
 pub fn object<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value.represented_value() {
         Value::Null => py.None().into_bound(py),
@@ -23,7 +23,7 @@ pub fn object<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>
     })
 }
 
-/// An object as a dictionary.
+/// Converts an object to a dict.
 pub fn dict<'py>(py: Python<'py>, map: &Map) -> PyResult<Bound<'py, PyDict>> {
     let objects = PyDict::new(py);
     for (key, value) in map {
@@ -32,13 +32,13 @@ pub fn dict<'py>(py: Python<'py>, map: &Map) -> PyResult<Bound<'py, PyDict>> {
     Ok(objects)
 }
 
-/// Arguments by position.
+/// Positional arguments.
 pub fn tuple<'py>(py: Python<'py>, values: &[Value]) -> PyResult<Bound<'py, PyTuple>> {
     let objects: PyResult<Vec<_>> = values.iter().map(|value| object(py, value)).collect();
     PyTuple::new(py, objects?)
 }
 
-/// Messages in OpenAI's shape.
+/// Messages in OpenAI's format.
 pub fn messages<'py>(py: Python<'py>, messages: &[Message]) -> PyResult<Bound<'py, PyList>> {
     let objects = PyList::empty(py);
     for message in messages {

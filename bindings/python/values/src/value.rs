@@ -1,4 +1,4 @@
-//! Python's values, read as they stand: no text in between.
+//! Reads Python values directly, without intermediate JSON.
 
 use std::fmt::Write;
 use std::sync::{Arc, MutexGuard};
@@ -14,18 +14,18 @@ use crate::error::ExceptionFields;
 use crate::keys::StringInterner;
 use crate::memory::{self, CachedVariable, Memory};
 
-/// Values in one set of variables. A list that holds another one ten times is read ten times, and
-/// such lists inside each other grow without end.
+/// Maximum values in one set of variables. A list that contains another list ten times is read ten
+/// times, so nested repetitions grow exponentially.
 const MOST_VALUES: usize = 2_000_000;
 
-/// A value that cannot be read, and why.
+/// A value that cannot be read, with the reason.
 #[derive(Debug)]
 pub struct ConversionError {
-    /// Steps from the value to the root, innermost first.
+    /// Path from the value to the root, innermost step first.
     path: Vec<String>,
     reason: String,
     hint: &'static str,
-    /// Whether it has to be read with care to know what is wrong with it, if anything is.
+    /// Whether the value must be read in the careful mode to determine the error, if any.
     needs_care: bool,
 }
 
@@ -43,16 +43,16 @@ impl ConversionError {
         }
     }
 
-    /// The same, inside of a container.
+    /// The same hint for a value inside a container.
     pub(crate) fn inside(mut self, step: String) -> Self {
         self.path.push(step);
         self
     }
 
-    /// What is wrong; `root` is what the value is called.
+    /// Describes the problem; `root` is the name of the value.
     pub fn message(&self, root: &str) -> String {
         let mut place = root.to_owned();
-        // A value that contains itself has a path without end.
+        // A value that contains itself has an infinite path.
         for step in self.path.iter().rev().take(12) {
             place.push_str(step);
         }
@@ -66,7 +66,7 @@ impl ConversionError {
         format!("{place}: {}", self.reason)
     }
 
-    /// The exception; `root` is what the value is called.
+    /// Creates the exception; `root` is the name of the value.
     pub fn raise(&self, py: Python<'_>, root: &str) -> PyErr {
         ExceptionFields {
             class: "VariableError",
@@ -86,13 +86,13 @@ pub(crate) type ConversionResult<T> = Result<T, ConversionError>;
 /// Reads a value.
 ///
 /// # Errors
-/// It, or a value in it, is none of a template's.
+/// Templates do not support the value, or a value in it.
 pub fn read(value: &Bound<'_, PyAny>) -> Result<Value, ConversionError> {
     with_reader(|reader| reader.value(value, 0))
 }
 
-/// The variables of a render: those of a mapping, and over them those given by name. `memory` is
-/// what the template was given last.
+/// Reads the variables of a render: those of a mapping, overridden by keyword arguments. `memory`
+/// caches the template's last variables.
 ///
 /// # Errors
 /// As [`read`].
@@ -107,8 +107,8 @@ pub fn variables(
     })
 }
 
-/// Reads without care, which runs no code of Python, so that nothing changes while it is read; and
-/// with care if that does not do.
+/// First reads in the fast mode, which does not run Python code, so values cannot change meanwhile.
+/// If that is not possible, reads in the careful mode.
 fn with_reader<T>(read: impl Fn(&mut ValueReader) -> ConversionResult<T>) -> ConversionResult<T> {
     match read(&mut ValueReader::new(false)) {
         Err(error) if error.needs_care => read(&mut ValueReader::new(true)),
@@ -119,7 +119,7 @@ fn with_reader<T>(read: impl Fn(&mut ValueReader) -> ConversionResult<T>) -> Con
 pub(crate) struct ValueReader {
     keys: Option<MutexGuard<'static, StringInterner>>,
     left: usize,
-    /// Whether code of Python may run, so that what is read may change meanwhile.
+    /// Whether Python code may run, so that values may change while they are read.
     careful: bool,
 }
 
@@ -166,7 +166,7 @@ impl ValueReader {
         Ok(Map::new(table))
     }
 
-    /// The variables of a dict, of which some are known from the last time.
+    /// The variables of a dict, some of them cached.
     fn root(
         &mut self,
         dict: &Bound<'_, PyDict>,
@@ -251,7 +251,7 @@ impl ValueReader {
         Err(ConversionError::new(reason, CONVERT))
     }
 
-    /// Any mapping, through its own code, which may raise and may render.
+    /// Reads any mapping through its own code, which may raise exceptions or render.
     fn mapping(&mut self, mapping: &Bound<'_, PyMapping>, depth: u32) -> ConversionResult<Value> {
         let keys = self.keys.take();
         drop(keys);
@@ -297,7 +297,7 @@ impl ValueReader {
             }
             return Ok(Map::new(table));
         }
-        // Copied: a mapping in it may run code that changes this one.
+        // Copied, because a nested mapping may run code that changes this one.
         let items: Vec<_> = dict.iter().collect();
         for (key, value) in &items {
             self.entry(&mut table, key, value, depth)?;
@@ -340,7 +340,7 @@ impl ValueReader {
         }
     }
 
-    /// Goes into a container of so many values.
+    /// Enters a container with this many values.
     pub(crate) fn enter(&mut self, depth: u32, count: usize) -> ConversionResult<()> {
         if depth >= MAX_DEPTH {
             return Err(ConversionError::new(
@@ -361,7 +361,7 @@ impl ValueReader {
     }
 }
 
-/// A text.
+/// Returns a string.
 pub fn text(text: &Bound<'_, PyString>) -> ConversionResult<Arc<str>> {
     match text.to_str() {
         Ok(text) => Ok(text.into()),
@@ -382,7 +382,7 @@ fn integer(number: &Bound<'_, PyInt>) -> ConversionResult<Value> {
         Ok(number) => Ok(Value::Int(number)),
         Err(_) => Err(ConversionError::new(
             "the integer has more than 64 bits",
-            "give it as text: str(x), or as float(x)",
+            "pass it as text: str(x), or as float(x)",
         )),
     }
 }
@@ -392,7 +392,7 @@ fn type_of(value: &Bound<'_, PyAny>) -> String {
     name.map_or_else(|_| "unknown".to_owned(), |name| name.to_string())
 }
 
-/// A step of a path: `.name`, or `["two words"]`.
+/// Formats a step of a path: `.name`, or `["two words"]`.
 pub(crate) fn step(name: &str) -> String {
     let plain = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
     let mut step = String::new();

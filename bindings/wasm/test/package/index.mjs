@@ -1,4 +1,4 @@
-// A package over the module with the names of the package for Node, for that one's tests.
+// Wraps the module under the names of the Node package, to run that package's tests.
 
 import { readFileSync } from 'node:fs';
 import { load } from './quillet.mjs';

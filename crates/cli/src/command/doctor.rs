@@ -246,7 +246,7 @@ async fn models(config: &Settings, offline: bool) -> Vec<CheckLine> {
         let fix = "no model is set, so prompts can only be rendered; set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or OPENAI_BASE_URL, or QUILLET_MODEL=mock";
         return vec![line(CheckStatus::Mind, fix.into())];
     }
-    // The provider of the configured model comes first, whether it can be asked or not.
+    // The provider of the configured model comes first, whether it is reachable or not.
     let chosen = default.map(|name| door.choose(name).0);
     let chosen = chosen.filter(|vendor| *vendor != Vendor::Mock);
     let others = vendors
@@ -295,7 +295,7 @@ async fn check_provider(
 async fn port(config: &Settings) -> CheckLine {
     let address = config.text(&settings::LISTEN).unwrap_or_default();
     match TcpListener::bind(address).await {
-        // The listener is dropped at once, so the port is free again.
+        // The listener is dropped immediately, so the port is free again.
         Ok(_) => CheckLine(CheckStatus::Fine, "port", format!("{address} is free")),
         Err(error) => CheckLine(
             CheckStatus::Broken,

@@ -11,7 +11,7 @@ use crate::failure::CliError;
 use crate::source;
 use crate::terminal;
 
-/// Keys shorter than this are hidden completely, because four characters would be much of them.
+/// Keys shorter than this are hidden completely, because four characters would reveal too much.
 const LEAST_TO_SHOW: usize = 16;
 
 pub(crate) fn run(command: &KeysCommand, config: &Settings) -> Result<(), CliError> {

@@ -90,7 +90,7 @@ pub(super) fn journal_options(settings: &Settings) -> JournalOptions {
     JournalOptions {
         max_step_bytes: settings.size(&settings::AGENT_JOURNAL_STEP_BYTES),
         max_steps: number(&settings::AGENT_JOURNAL_STEPS),
-        // Saturating, because a very large number of days means to keep runs for ever.
+        // Saturating, because a very large number of days means that runs are kept forever.
         keep: Duration::from_secs(number(&settings::AGENT_JOURNAL_DAYS).saturating_mul(86_400)),
     }
 }
@@ -297,7 +297,7 @@ fn window(facts: &ModelInfo, settings: Option<&agent::ModelSettings>) -> Window 
     Window {
         context: said.unwrap_or(facts.context_window),
         output: output.unwrap_or(facts.max_output),
-        // A window that the request states is as good as that of a known model.
+        // A context window in the request is used like that of a known model.
         known: facts.known || said.is_some(),
     }
 }

@@ -433,7 +433,7 @@ pub fn glossary_file(asked_by: &str, path: &str) -> Result<Vec<(String, Vec<Stri
     let data = files::data(path)?;
     let map = data
         .as_map()
-        .ok_or_else(|| wrong("terms and what they stand for are wanted".to_owned()))?;
+        .ok_or_else(|| wrong("expected a map of terms to their meanings".to_owned()))?;
     let entry = |term: &str, meanings: &Value| {
         match meanings {
             Value::List(items) => {
@@ -442,7 +442,11 @@ pub fn glossary_file(asked_by: &str, path: &str) -> Result<Vec<(String, Vec<Stri
             }
             other => other.as_str().map(meanings_of),
         }
-        .ok_or_else(|| wrong(format!("{term:?} must stand for a text or a list of texts")))
+        .ok_or_else(|| {
+            wrong(format!(
+                "the meaning of {term:?} must be a text or a list of texts"
+            ))
+        })
     };
     map.iter()
         .map(|(term, meanings)| Ok((term.to_string(), entry(term, meanings)?)))

@@ -1,12 +1,12 @@
-//! Why a template gives no text.
+//! Errors of templates.
 
 use std::fmt;
 
 use quillet_core::{Diagnostic, LineColumn};
 use quillet_template::{CompileError, RenderError};
 
-/// Why a template gives no text, with a stable code, the place and what mends it where they are
-/// known.
+/// Error of compiling or rendering a template, with a stable code and, if known, the location and a
+/// suggested fix.
 ///
 /// ```
 /// let error = quillet::Template::new("jinja", "{% if x %}").unwrap_err();
@@ -15,20 +15,20 @@ use quillet_template::{CompileError, RenderError};
 /// ```
 #[derive(Clone, Debug)]
 pub enum TemplateError {
-    /// It cannot be compiled, converted or found.
+    /// The template cannot be compiled, converted or found.
     Compile(CompileError),
-    /// It cannot be rendered with these variables.
+    /// The template cannot be rendered with these variables.
     Render(Box<RenderError>),
 }
 
 impl TemplateError {
-    /// A finding that ends a compilation.
+    /// Creates the error for a diagnostic that ends compilation.
     pub(super) fn finding(found: Diagnostic) -> Self {
         TemplateError::Compile(CompileError::new(found.message.clone(), found))
     }
 
-    /// Stable short name: that of the first finding (`template.syntax`), or of the render's error
-    /// (`render.missing_variable`), as in `docs/errors.md`.
+    /// Returns the stable code from `docs/errors.md`: that of the first diagnostic
+    /// (`template.syntax`) or of the render error (`render.missing_variable`).
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -37,7 +37,7 @@ impl TemplateError {
         }
     }
 
-    /// What is wrong, without the place.
+    /// Returns the message without the location.
     #[must_use]
     pub fn reason(&self) -> &str {
         match self {
@@ -48,7 +48,8 @@ impl TemplateError {
         }
     }
 
-    /// The source that it is about: the template's name or that of a partial; empty where none is.
+    /// Returns the source of the error: the name of the template or a partial; empty if there is
+    /// none.
     #[must_use]
     pub fn source_name(&self) -> &str {
         match self {
@@ -57,7 +58,7 @@ impl TemplateError {
         }
     }
 
-    /// Line and column, both from 1, the column in characters.
+    /// Returns line and column, both from 1; the column counts characters.
     ///
     /// ```
     /// let error = quillet::Template::new("jinja", "{% if %}").unwrap_err();
@@ -72,7 +73,7 @@ impl TemplateError {
         }
     }
 
-    /// What mends it.
+    /// Returns the suggested fix.
     #[must_use]
     pub fn hint(&self) -> Option<&str> {
         match self {
@@ -81,7 +82,7 @@ impl TemplateError {
         }
     }
 
-    /// Everything that was found in the sources, in order of place; none for an error of a render.
+    /// Returns all diagnostics of the sources, by location; empty for a render error.
     ///
     /// ```
     /// let error = quillet::Template::new("jinja", "{% if x %}").unwrap_err();

@@ -351,7 +351,7 @@ impl Template {
         } else {
             quillet_template::render(&render).now_or_never()
         };
-        let inner = rendered.expect("a render without functions waits for nothing")?;
+        let inner = rendered.expect("a render without functions never waits")?;
         let failed = Vec::new();
         Ok(RenderedTemplate { inner, failed })
     }

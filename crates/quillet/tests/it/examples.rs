@@ -1,4 +1,4 @@
-//! The programs of `examples/` run, and print what they are there to show.
+//! The programs of `examples/` run and print the expected output.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// A program of `examples/`, which the test runners build with the tests.
+/// A program of `examples/`, built together with the tests.
 fn example(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let built = test.parent().and_then(Path::parent).unwrap();
@@ -23,7 +23,7 @@ fn example(name: &str) -> PathBuf {
     program
 }
 
-/// What it prints, offline and with nothing configured but the mock.
+/// Its output, offline and with only the mock configured.
 fn run(name: &str, arguments: &[&str]) -> String {
     let mut command = Command::new(example(name));
     for (variable, _) in std::env::vars_os() {
@@ -94,8 +94,8 @@ fn ten_lines_reach_redis_a_model_and_a_script() {
     }
 }
 
-/// A folder of examples is read from top to bottom, one screen each; a format of one's own is the
-/// whole of a small engine.
+/// Each example fits on about one screen; the custom format is longer, because it is a complete
+/// small engine.
 #[test]
 fn each_fits_a_screen() {
     let files = std::fs::read_dir(root().join("examples")).unwrap();
@@ -108,7 +108,7 @@ fn each_fits_a_screen() {
         let name = file.file_stem().unwrap().to_string_lossy().into_owned();
         let most = if name == "custom_format" { 180 } else { 60 };
         assert!(lines <= most, "{name} has {lines} lines");
-        // One that nobody registered would not be built.
+        // An unregistered example would not be built.
         example(&name);
         count += 1;
     }

@@ -1,4 +1,4 @@
-//! The library as a program of somebody else uses it.
+//! Tests of the library as used by another program.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 

@@ -1,4 +1,4 @@
-//! A tool that a program registers is called wherever tools are: by templates, scripts and agents.
+//! A registered tool can be called by templates, scripts and agents.
 
 use quillet::{Quillet, Settings, Value};
 use serde_json::json;

@@ -19,7 +19,7 @@ export default async function databases({ path, query, signal }) {
   return [
     h('h1', null, t('Databases')),
     databases.length === 0
-      ? h('p', null, t('No databases. Add a connection with PUT /api/v1/dbs/NAME or quillet db add.'))
+      ? h('p', null, t('No databases. Add a connection with PUT /api/v1/dbs/NAME or quillet sql add.'))
       : databases.map((one) =>
           h(
             'section',

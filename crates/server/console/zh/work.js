@@ -179,7 +179,7 @@ export default {
   Databases: '数据库',
   Database: '数据库',
   'All databases': '全部数据库',
-  'No databases. Add a connection with PUT /api/v1/dbs/NAME or quillet db add.': '没有数据库。用 PUT /api/v1/dbs/NAME 或 quillet db add 添加连接。',
+  'No databases. Add a connection with PUT /api/v1/dbs/NAME or quillet sql add.': '没有数据库。用 PUT /api/v1/dbs/NAME 或 quillet sql add 添加连接。',
   'Test connection': '测试连接',
   'Connected: version {version}, {ms} ms': '连接正常：版本 {version}，{ms} 毫秒',
   Ask: '提问',

@@ -1,4 +1,4 @@
-"""Prompts of stores with their labels and versions, scripts, and the guard of SQL.
+"""Prompts of stores with their labels and versions, scripts, and the SQL guard.
 
 >>> from quillet_engine_service import check_query
 >>> check_query("SELECT name FROM users", "postgresql", {"users": ["id", "name"]}).shown

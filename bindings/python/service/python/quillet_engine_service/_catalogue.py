@@ -15,7 +15,7 @@ Tools = Mapping[str, "Function | Mapping[str, Any]"]
 
 
 class Catalogue(_service.Catalogue):
-    """The prompts of a store, which is followed: what others write there is seen.
+    """The prompts of a store, kept up to date with writes by other programs.
 
     >>> catalogue = Catalogue("memory:")
     >>> catalogue.put("greet.hello", "Hello {{ name }}!", format="jinja")
@@ -23,17 +23,18 @@ class Catalogue(_service.Catalogue):
     >>> catalogue.render("greet.hello", name="Ada")
     'Hello Ada!'
 
-    It may be shared between threads, and closes at the end of a ``with``, or when nobody holds it
-    any more. A forked process opens the store for itself.
+    It can be shared between threads. It closes at the end of a ``with`` block, or when it is no
+    longer referenced. A forked process opens the store again.
 
     Args:
-        store: ``dir:PATH``, ``sqlite:FILE``, ``redis://HOST``, ``memory:`` and whatever else
-            ``quillet serve --store`` takes. Other settings come from the environment, under the
-            names that ``quillet serve`` has for them.
-        timeout: seconds that one render may take.
+        store: an address as for ``quillet serve --store``, such as ``dir:PATH``, ``sqlite:FILE``,
+            ``redis://HOST`` or ``memory:``. Other settings come from the same environment variables
+            as for ``quillet serve``.
+        timeout: timeout of one render in seconds.
 
     Raises:
-        OptionError: there is no such store. A server that does not answer yet is no error here.
+        OptionError: the address is invalid. A server that does not respond yet is not an error
+            here.
     """
 
     def render(
@@ -47,14 +48,14 @@ class Catalogue(_service.Catalogue):
         tools: Tools | Any = None,
         **named: Any,
     ) -> str:
-        """The text of a prompt; of messages each with its role before it.
+        """Renders a prompt to text, with the role before each message.
 
         Args:
-            label: the version that a label points at.
-            version: the version of a number. Without either the label ``production`` speaks, and
-                else what stands in the store.
-            tools: functions that the prompt may call, before those of the store. Anything else
-                under that name is a variable.
+            label: selects the version that this label points to.
+            version: selects the version with this number. Without ``label`` and ``version``, the
+                label ``production`` applies, or else the current text in the store.
+            tools: functions that the prompt may call; they take precedence over the store's tools.
+                Any other value of that name is a variable.
         """
         return self._rendered(id, variables, named, label, version, tools, False)
 
@@ -69,7 +70,7 @@ class Catalogue(_service.Catalogue):
         tools: Tools | Any = None,
         **named: Any,
     ) -> list[dict[str, Any]]:
-        """The messages of a prompt in OpenAI's shape; a text is one message of the user."""
+        """Renders a prompt to messages in OpenAI's format. A text becomes one user message."""
         return self._rendered(id, variables, named, label, version, tools, True)
 
     async def render_async(
@@ -83,7 +84,7 @@ class Catalogue(_service.Catalogue):
         tools: Tools | Any = None,
         **named: Any,
     ) -> str:
-        """The text, with functions that may be asynchronous: they run side by side."""
+        """Renders to text with functions that may be asynchronous and run concurrently."""
         return await self._rendered_async(id, variables, named, label, version, tools, False)
 
     async def messages_async(
@@ -97,7 +98,7 @@ class Catalogue(_service.Catalogue):
         tools: Tools | Any = None,
         **named: Any,
     ) -> list[dict[str, Any]]:
-        """The messages, with functions that may be asynchronous."""
+        """Renders to messages with functions that may be asynchronous."""
         return await self._rendered_async(id, variables, named, label, version, tools, True)
 
     def put(
@@ -110,14 +111,14 @@ class Catalogue(_service.Catalogue):
         author: str | None = None,
         message: str = "",
     ) -> int:
-        """Writes a prompt: the text of a template, or a whole definition as a dict.
+        """Writes a prompt from the text of a template, or from a whole definition as a dict.
 
-        Gives the number of its version, which is a new one if anything is different. ``labels``
-        are moved to it at the same moment.
+        Returns the version number, which is new if the definition has changed. ``labels`` move to
+        that version in the same write.
 
         Raises:
-            TemplateSyntaxError: it is broken, and was not written.
-            StoreError: the store does not let it be written.
+            TemplateSyntaxError: the prompt is invalid and was not written.
+            StoreError: the store rejected the write.
         """
         definition = dict(prompt) if isinstance(prompt, Mapping) else None
         if definition is None:
@@ -125,7 +126,7 @@ class Catalogue(_service.Catalogue):
         return super().write(id, definition, list(labels), author, message)
 
     def set_label(self, id: str, label: str, version: int | None) -> dict[str, Any]:
-        """Moves a label to a version, or away with None; gives all labels of the prompt."""
+        """Moves a label to a version, or removes it with None. Returns all labels of the prompt."""
         return super().label(id, label, version)
 
     def __len__(self) -> int:

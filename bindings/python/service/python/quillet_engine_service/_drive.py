@@ -1,9 +1,9 @@
-"""Drives work of the engine whose functions are Python's.
+"""Drives background tasks of the engine that call Python functions.
 
-The work says which calls it waits for, and is told what they gave. Plain functions run in threads
-of their own, so that calls run side by side, and one that hangs holds nobody up: the work's limit
-on time, or control-C, ends the work, and the thread is left alone. It is a daemon, which ends with
-the process. Asynchronous functions run in the event loop of the caller.
+A task reports the calls it waits for and receives their results. Each plain function call runs in
+its own thread, so calls run concurrently and a call that hangs does not block others. If the timeout
+or control-C ends the task, the thread is abandoned; as a daemon thread, it ends with the process.
+Asynchronous functions run in the caller's event loop.
 """
 
 from __future__ import annotations
@@ -20,25 +20,26 @@ from quillet_engine import OptionError, QuilletError, ToolWarning
 from . import _service
 from ._functions import Function, is_async, loop_is_running, said
 
-# The functions by name; that of no name is the model.
+# The functions by name; the model is under None.
 Functions = Mapping[str | None, Function]
 Watch = Callable[[dict[str, Any]], Any]
 Outcome = tuple[Any, list[tuple[str, str]]]
 
 # How long a cancelled call may take to clean up, in seconds.
 _PATIENCE = 1.0
-_ASYNCHRONOUS = "it is asynchronous, and was not declared so"
+_ASYNCHRONOUS = "it is asynchronous but not declared as such"
 
 
 def drive(
     begin: Callable[[], _service.Work], functions: Functions, watch: Watch | None, instead: str
 ) -> Any:
-    """The value of a work, waited for in this thread; ``instead`` is what to await in its place."""
+    """Waits in this thread for the value of a task; ``instead`` names the asynchronous alternative.
+    """
     if not any(map(is_async, functions.values())):
         return _value(_drive(begin(), functions, watch))
     if loop_is_running():
         raise OptionError(
-            "a function is asynchronous, and an event loop runs in this thread already",
+            "a function is asynchronous, but this thread already runs an event loop",
             code="option.value",
             hint=f"await {instead}(…)",
         )
@@ -61,13 +62,13 @@ def _drive(work: _service.Work, functions: Functions, watch: Watch | None) -> Ou
 
 
 class _Calls:
-    """Calls that run in threads."""
+    """Runs calls in threads."""
 
     def __init__(self, work: _service.Work) -> None:
         self.work = work
-        # What a function raised last, which may be why the work failed.
+        # Last exception of a function, a possible cause if the task fails.
         self.cause: Exception | None = None
-        # What is no error of a function: it ends everything.
+        # An exception that is not a function error, such as KeyboardInterrupt; it ends the task.
         self.end: BaseException | None = None
 
     def begin(
@@ -88,7 +89,7 @@ class _Calls:
         try:
             given = function(*arguments, **named)
             if hasattr(given, "__await__"):
-                # Else the interpreter complains of a coroutine that nobody awaited.
+                # Close the coroutine, or the interpreter warns that it was never awaited.
                 getattr(given, "close", lambda: None)()
                 self.work.fail(call, _ASYNCHRONOUS)
             else:
@@ -104,7 +105,7 @@ class _Calls:
 async def drive_async(
     begin: Callable[[], _service.Work], functions: Functions, watch: Watch | None
 ) -> Any:
-    """The value of a work, with functions that may be asynchronous."""
+    """Waits for the value of a task with functions that may be asynchronous."""
     loop = asyncio.get_running_loop()
     woken = asyncio.Event()
 
@@ -122,7 +123,8 @@ async def drive_async(
         while news is not None:
             await woken.wait()
             woken.clear()
-            # Until there is none: the bell of what comes meanwhile may have been heard already.
+            # Loop until there are no events, because the callback for new events may have run
+            # already.
             while news := work.poll():
                 for kind, *what in news:
                     if kind == "call":
@@ -139,7 +141,7 @@ async def drive_async(
 
 
 class _Tasks:
-    """Calls that run in the event loop, or in threads that it waits for."""
+    """Runs calls in the event loop, or in threads that the event loop waits for."""
 
     def __init__(self, work: _service.Work) -> None:
         self.work = work
@@ -192,8 +194,9 @@ class _Tasks:
 async def _in_thread(
     function: Function, arguments: tuple[Any, ...], named: dict[str, Any]
 ) -> Any:
-    """Calls a function in a thread that nobody waits for at the end of the process, which the event
-    loop's own threads are."""
+    """Calls a function in a daemon thread. The process would wait for the event loop's own threads
+    when it ends.
+    """
     loop = asyncio.get_running_loop()
     future = loop.create_future()
     context = contextvars.copy_context()
@@ -207,7 +210,7 @@ async def _in_thread(
             given = context.run(function, *arguments, **named)
             tell = (settle, future.set_result, given)
         except StopIteration as error:
-            # No future takes one.
+            # A future does not accept StopIteration.
             tell = (settle, future.set_exception, RuntimeError(said(error)))
         except BaseException as error:
             tell = (settle, future.set_exception, error)
@@ -231,13 +234,15 @@ def _outcome(calls: _Calls | _Tasks) -> Outcome:
 
 
 def _data(given: Any) -> Any:
-    """What a function gave; models of pydantic, such as OpenAI's client gives, as data."""
+    """Returns the result of a function; pydantic models, such as those of OpenAI's client, become
+    plain data.
+    """
     dump = getattr(given, "model_dump", None)
     return dump() if callable(dump) else given
 
 
 def at_once(outcome: Outcome) -> Any:
-    """The value of what needed no functions."""
+    """Returns the value of a task without function calls."""
     return _value(outcome)
 
 
@@ -246,6 +251,6 @@ def _value(outcome: Outcome) -> Any:
     value, failures = outcome
     for tool, why in failures:
         message = f"the call of {tool} failed, and it is rendered as empty text: {why}"
-        # At the line that asked for the render: above this, `drive`, `_rendered` and `render`.
+        # Points to the caller's line: above this, `drive`, `_rendered` and `render`.
         warnings.warn(message, ToolWarning, stacklevel=5)
     return value

@@ -11,7 +11,7 @@ from quillet_engine import OptionError
 
 Function = Callable[..., Any]
 
-# What annotations are in JSON Schema. With deferred annotations they are texts.
+# JSON Schema types of annotations. Deferred annotations are strings.
 _TYPES = {
     "str": "string",
     "int": "integer",
@@ -29,8 +29,8 @@ def read(
 ) -> tuple[dict[str, Function], list[dict[str, Any]]]:
     """Returns the functions by name, with their descriptions.
 
-    A tool is a function, or a dict with ``call`` and what is to be told instead of what its
-    signature and docstring say: ``description``, and ``parameters`` as a JSON Schema.
+    A tool is a function, or a dict with ``call``. In a dict, ``description`` and ``parameters`` (a
+    JSON Schema) replace the function's docstring and signature.
     """
     functions: dict[str, Function] = {}
     described = []
@@ -61,7 +61,7 @@ def read(
 
 
 def parameters(function: Function) -> dict[str, Any] | None:
-    """JSON Schema of the arguments, where all of them have names."""
+    """Returns the JSON Schema of the arguments, if all of them have names."""
     try:
         found = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -86,7 +86,7 @@ def _type(annotation: Any) -> dict[str, str]:
 
 
 def _description(function: Function) -> str:
-    # Classes and instances inherit a text that is not about them.
+    # Classes and instances inherit a docstring that does not describe them.
     if not (inspect.isroutine(function) or inspect.isclass(function)):
         return ""
     text = inspect.getdoc(function) or ""
@@ -94,7 +94,7 @@ def _description(function: Function) -> str:
 
 
 def is_async(function: Function) -> bool:
-    """Whether a function says that it is asynchronous."""
+    """Whether a function is declared asynchronous."""
     while hasattr(function, "func") and not inspect.isroutine(function):
         function = function.func  # functools.partial
     call = getattr(type(function), "__call__", None)
@@ -111,7 +111,7 @@ def loop_is_running() -> bool:
 
 
 def said(error: BaseException) -> str:
-    """An exception in one line: ``ValueError: no such city``."""
+    """Formats an exception in one line: ``ValueError: no such city``."""
     try:
         text = str(error)
     except Exception:

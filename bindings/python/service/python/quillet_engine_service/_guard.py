@@ -1,4 +1,4 @@
-"""The guard of SQL."""
+"""The SQL guard."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from . import _service
 
 
 class Checked(NamedTuple):
-    """A query that may run."""
+    """A query that the guard accepted."""
 
     sql: str
     """The text to run: what was given, byte for byte, without comments and with the bound on its
@@ -17,7 +17,7 @@ class Checked(NamedTuple):
     tables: list[str]
     """The tables that it reads, as they were given, in order of appearance."""
     limited: bool
-    """Whether the bound took the place of its own LIMIT, or of none."""
+    """Whether the row limit was added or replaced the query's own LIMIT."""
     shown: str
     """The same as its author would see it: with comments, and with the bound itself."""
 
@@ -31,7 +31,7 @@ def check_query(
     functions: Iterable[str] = (),
     mode: str = "select",
 ) -> Checked:
-    """The query, if it only reads.
+    """Checks that a query only reads, and returns it with a row limit.
 
     >>> check_query("DELETE FROM users")
     Traceback (most recent call last):
@@ -41,13 +41,13 @@ def check_query(
     Args:
         sql: one statement.
         dialect: ``postgresql``, ``mysql`` (MariaDB too) or ``sqlite``.
-        tables: the tables that it may read, ``table`` or ``schema.table``, with their columns.
-            Without them tables and columns are not looked at; what reaches into the system is
-            refused all the same.
-        rows: most rows, which are set as LIMIT where the query has no smaller one; None for any
-            number.
-        functions: functions that it may call besides those that are known only to compute.
-        mode: ``select``, or ``explore``, which also lets SHOW, DESCRIBE and EXPLAIN pass.
+        tables: tables that the query may read (``table`` or ``schema.table``), with their columns.
+            Without it, tables and columns are not checked; access to system objects is still
+            rejected.
+        rows: maximum number of rows, set as LIMIT unless the query has a smaller one; None for no
+            limit.
+        functions: functions that the query may call, in addition to those known only to compute.
+        mode: ``select``, or ``explore``, which also allows SHOW, DESCRIBE and EXPLAIN.
 
     Raises:
         QueryError: with ``code``, ``line``, ``column`` and ``hint``.

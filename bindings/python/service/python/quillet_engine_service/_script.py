@@ -23,7 +23,7 @@ def run(
     timeout: float | None = None,
     **options: Any,
 ) -> Any:
-    """The result of a script.
+    """Runs a script and returns its result.
 
     >>> script = '''
     ... ---
@@ -35,38 +35,40 @@ def run(
     >>> run(script, {"name": "Ada"}, model=lambda messages: f"Hello! ({len(messages)} messages)")
     'Hello! (2 messages)'
 
-    Nothing outside of the script is granted unless an argument says so: it asks the model, calls
-    the tools that it is given, and touches no file, no process and no network.
+    By default, a script only calls the model and the tools passed to it. It cannot access files,
+    processes or the network unless an argument grants it.
 
     Args:
-        script: a file, a folder of a package or an id (one line), or the script itself (several).
-        inputs: a dict of inputs by name, or one value: the first input, or else what the user says.
-        model: a function that is given messages in OpenAI's shape and what else a request says as
-            keywords (``model``, ``temperature``, ``tools``, ``response_format``, …), as far as it
-            takes them. It returns a text, a message of the assistant (with ``tool_calls``, if it
-            likes), or a whole chat completion; objects with ``model_dump`` too.
-        tools: functions by name that the script may call, and offer to the model; or dicts with
-            ``call``, ``description`` and ``parameters``, a JSON Schema.
-        timeout: most seconds for all of it; any by default.
-        abilities: what the model can do itself: ``tools`` (the default), ``json_schema``,
-            ``json_object``, ``logit_bias``, ``continues``. What it cannot, is asked for in words
-            and checked.
-        parameters: parameters of models that win over those of the script.
-        search: folders in which scripts are looked for that it names.
-        seed: where random choices start from.
-        limits: bounds by name: ``steps``, ``depth``, ``model_calls``, ``tokens``, ``messages``,
+        script: a file, a package folder or an id (a single line), or the script itself (several
+            lines).
+        inputs: a dict of inputs by name, or a single value: the first input, or the user message if
+            there is no input.
+        model: a function that receives messages in OpenAI's format, and the other request options
+            as those keyword arguments that it accepts (``model``, ``temperature``, ``tools``,
+            ``response_format``, …). It returns a text, an assistant message (optionally with
+            ``tool_calls``), or a whole chat completion; objects with ``model_dump`` work too.
+        tools: functions by name that the script may call and offer to the model, or dicts with
+            ``call``, ``description`` and ``parameters`` (a JSON Schema).
+        timeout: timeout of the whole run in seconds; none by default.
+        abilities: capabilities of the model: ``tools`` (the default), ``json_schema``,
+            ``json_object``, ``logit_bias``, ``continues``. Missing capabilities are requested in
+            the prompt, and the answer is checked.
+        parameters: model parameters that override those of the script.
+        search: folders to search for scripts that this script names.
+        seed: seed for random choices.
+        limits: limits by name: ``steps``, ``depth``, ``model_calls``, ``tokens``, ``messages``,
             ``bytes``, ``own_ms``, ``js_ms``, ``js_bytes``.
-        on_event: a function that is told what happens, as dicts with ``type``: ``printed``,
+        on_event: a function that is called with each event, a dict with ``type``: ``printed``,
             ``message``, ``thinking``, ``tool_call``, ``tool_result``, ``warning``.
-        allow_read, allow_write: folders that it may read and write.
-        allow_net: whether it may connect to public addresses.
-        allow_run: whether it may start interpreters of other languages.
-        allow_env: names of variables of the environment that it may read.
+        allow_read, allow_write: folders that the script may read and write.
+        allow_net: whether the script may connect to public addresses.
+        allow_run: whether the script may start interpreters for other languages.
+        allow_env: environment variables that the script may read.
 
     Raises:
-        ScriptError: it is broken or fails; ``line`` and ``column`` are those of the script. What a
-            function raised is its ``__cause__``.
-        LimitError: a bound was reached.
+        ScriptError: the script is invalid or fails; ``line`` and ``column`` refer to the script. An
+            exception of a function is its ``__cause__``.
+        LimitError: a limit was reached.
     """
     begin, functions, watch = _begin(script, inputs, model, tools, timeout, options)
     return drive(begin, functions, watch, "run_async")
@@ -81,7 +83,7 @@ async def run_async(
     timeout: float | None = None,
     **options: Any,
 ) -> Any:
-    """The same with functions that may be asynchronous; see :func:`run`."""
+    """Like :func:`run`, with functions that may be asynchronous."""
     begin, functions, watch = _begin(script, inputs, model, tools, timeout, options)
     return await drive_async(begin, functions, watch)
 
@@ -125,7 +127,7 @@ def _begin(
 
 def _texts(name: str, option: Iterable[str | os.PathLike[str]]) -> list[str]:
     if isinstance(option, str | os.PathLike):
-        # Each of its letters would be a folder.
+        # Otherwise each letter of a string would be a folder.
         raise OptionError(
             f"{name} must be a list, not one text",
             code="option.value",
@@ -135,14 +137,14 @@ def _texts(name: str, option: Iterable[str | os.PathLike[str]]) -> list[str]:
 
 
 def _source(script: str | os.PathLike[str]) -> tuple[str | None, str | None]:
-    """The path, or the text: what has several lines is no path."""
+    """Returns the path or the text; a text with several lines is not a path."""
     if isinstance(script, str) and "\n" in script:
         return None, script
     return os.fspath(script), None
 
 
 def _model(model: Function) -> Function:
-    """The model as it is called: with what it takes."""
+    """Wraps the model function to receive only the keyword arguments it accepts."""
     names = _keywords(model)
 
     def given(options: dict[str, Any]) -> dict[str, Any]:
@@ -164,7 +166,7 @@ def _model(model: Function) -> Function:
 
 
 def _keywords(function: Function) -> Sequence[str] | None:
-    """The keywords that a function takes; all of them where it takes any."""
+    """Returns the keyword arguments that a function accepts, or all if it accepts any."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -172,6 +174,6 @@ def _keywords(function: Function) -> Sequence[str] | None:
     if any(one.kind is one.VAR_KEYWORD for one in parameters):
         return None
     kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    # The first takes the messages.
+    # The first parameter receives the messages.
     return [one.name for one in parameters[1:] if one.kind in kinds]
 

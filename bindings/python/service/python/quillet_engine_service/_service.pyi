@@ -7,39 +7,41 @@ class Work:
     """Background task that runs until it ends, is cancelled, or is no longer referenced."""
 
     def wait(self) -> list[tuple[Any, ...]] | None:
-        """Waits for news, and gives all there are; None once it has ended."""
+        """Waits for events and returns all pending ones; None once the task has ended."""
     def poll(self) -> list[tuple[Any, ...]] | None:
-        """The same without waiting; an empty list if there is none."""
+        """Returns pending events without waiting; an empty list if there are none."""
     def listen(self, bell: Callable[[], None]) -> None:
-        """Has a function called from another thread whenever there is news."""
+        """Sets a callback that another thread calls whenever there are events."""
     def answer(self, call: int, given: Any) -> None:
-        """Gives what a call gave."""
+        """Passes the result of a call."""
     def fail(self, call: int, message: str) -> None:
-        """Says that a call failed."""
+        """Reports a failed call."""
     def cancel(self) -> None:
-        """Gives it up."""
+        """Cancels the task."""
     def result(self) -> tuple[Any, list[tuple[str, str]]]:
-        """Returns its result once it has ended: the value, and the failed tools with errors."""
+        """Returns the result once the task has ended: the value, and the failed tools with their
+        errors.
+        """
 
 class Catalogue:
     def __new__(cls, store: str, *, timeout: float | None = None) -> Catalogue: ...
     @property
     def store(self) -> str:
-        """The address that it was opened with."""
+        """The address the store was opened with."""
     def ids(self) -> list[str]:
-        """Ids of all prompts, broken ones included, in order."""
+        """Sorted ids of all prompts, including invalid ones."""
     def check(self) -> list[dict[str, Any]]:
-        """Everything that is wrong with the prompts of the store."""
+        """Diagnostics of all prompts in the store."""
     def sync(self) -> None:
-        """Waits until all that was written to the store before is seen here."""
+        """Waits until the catalogue has seen all earlier writes to the store."""
     def labels(self, id: str) -> dict[str, Any]:
-        """The labels of a prompt: the numbers of their versions, or dicts of shares."""
+        """Labels of a prompt: version numbers, or dicts of weights."""
     def versions(self, id: str) -> list[dict[str, Any]]:
         """The versions of a prompt, newest first: ``number``, ``digest``, ``author``, …"""
     def remove(self, id: str) -> None:
-        """Removes a prompt with its labels; its versions stay."""
+        """Removes a prompt and its labels, but keeps its versions."""
     def close(self) -> None:
-        """Stops following the store. Whatever is asked for afterwards is an error."""
+        """Stops following the store. All later requests fail."""
     def rendered(
         self,
         id: str,

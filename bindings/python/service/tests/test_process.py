@@ -106,17 +106,24 @@ def test_a_forked_process_opens_the_store_for_itself(kind: str, tmp_path: Path, 
         while not stop.is_set():
             catalogue.render("hello", name="A")
 
-    threads = [threading.Thread(target=work) for _ in range(2)]
+    def reopen() -> None:
+        # SQLite locks mutexes of the whole process when a file is opened or closed.
+        while not stop.is_set():
+            other = Catalogue(f"sqlite:{tmp_path}/other.db")
+            other.put("hello", "Hi")
+            other.close()
+
+    threads = [threading.Thread(target=target) for target in (work, work, reopen)]
     for thread in threads:
         thread.start()
     try:
-        for turn in range(5):
+        for turn in range(20):
             child = os.fork()
             if child == 0:
                 signal.alarm(30)
                 try:
                     right = catalogue.render("hello", name="Ada") == "Hello Ada!"
-                    right &= catalogue.put(f"from-{turn}", "x") == 1
+                    right &= catalogue.put(f"from-{turn:02}", "x") == 1
                     right &= run("user: q\n", model=lambda messages: "m") == "m"
                 finally:
                     os._exit(0 if right else 1)
@@ -126,7 +133,7 @@ def test_a_forked_process_opens_the_store_for_itself(kind: str, tmp_path: Path, 
         for thread in threads:
             thread.join()
     catalogue.sync()
-    assert catalogue.ids() == [f"from-{turn}" for turn in range(5)] + ["hello"]
+    assert catalogue.ids() == [f"from-{turn:02}" for turn in range(20)] + ["hello"]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")

@@ -182,7 +182,8 @@ impl BoundCatalogue {
         id: &str,
         definition: Map,
         labels: &[String],
-        (author, message): (Option<&str>, &str),
+        author: Option<&str>,
+        message: &str,
     ) -> Result<u64, BindingError> {
         let text = quillet::core::json::to_string(&definition.into());
         let write = Write {

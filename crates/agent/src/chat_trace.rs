@@ -33,7 +33,7 @@ impl ChatTrace {
         }
         let root = spans::chat(tracer, request.model.as_deref(), prompt);
         ChatTrace(Some(ChatSpans {
-            model: ModelSpan::begin((tracer, root.id()), request),
+            model: ModelSpan::begin(tracer, root.id(), request),
             answer: PartialTurn::default(),
             root,
         }))

@@ -75,7 +75,7 @@ pub(crate) async fn ask(
             messages: ledger.conversation.messages(),
             options: options.clone(),
         };
-        let mut span = ModelSpan::begin((&scope.tracer, scope.span.id()), &request);
+        let mut span = ModelSpan::begin(&scope.tracer, scope.span.id(), &request);
         // Counted before the answer, because a rejected request is a model call too.
         ledger.model_calls += 1;
         let error = match scope.model.stream(request).await {

@@ -130,7 +130,7 @@ pub(crate) struct ModelSpan {
 
 impl ModelSpan {
     /// Starts it with the request.
-    pub(crate) fn begin((tracer, parent): (&Tracer, Option<&str>), request: &ChatRequest) -> Self {
+    pub(crate) fn begin(tracer: &Tracer, parent: Option<&str>, request: &ChatRequest) -> Self {
         let name = match &request.model {
             Some(model) => format!("chat {model}"),
             None => "chat".to_owned(),

@@ -320,7 +320,8 @@ impl Provider {
 
     async fn send_passthrough(
         &self,
-        (model, body): (String, Vec<u8>),
+        model: String,
+        body: Vec<u8>,
         request: &WireRequest,
     ) -> Result<WireStream, ModelError> {
         let mut timeouts = self.timeouts;
@@ -481,8 +482,8 @@ impl ChatModel for Provider {
         &'a self,
         request: &'a WireRequest,
     ) -> Option<BoxFuture<'a, Result<WireStream, ModelError>>> {
-        let worded = self.passthrough_body(request)?;
-        Some(Box::pin(self.send_passthrough(worded, request)))
+        let (model, body) = self.passthrough_body(request)?;
+        Some(Box::pin(self.send_passthrough(model, body, request)))
     }
 }
 

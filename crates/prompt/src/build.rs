@@ -160,16 +160,18 @@ impl Builder {
             return (Err(vec![problem.clone()]), Vec::new());
         }
         if let Some(script) = self.script(id, entry) {
-            return (script.map(|read| shared(id, read)), Vec::new());
+            let script = script.map(|(prompt, found)| (shared(id, prompt), found));
+            return (script, Vec::new());
         }
         if !is_file(entry) {
             let read = Prompt::parse(id, &format!("prompt {id}"), &entry.text);
-            let lean = read.map(|(prompt, found)| (prompt.without_source(), found));
-            return (lean.map(|read| shared(id, read)), Vec::new());
+            let lean = read.map(|(prompt, found)| (shared(id, prompt.without_source()), found));
+            return (lean, Vec::new());
         }
         let referred = ReferencedFiles::default();
         let read = read_file(id, entry, &*self.outside, &referred);
-        (read.map(|read| shared(id, read)), referred.paths())
+        let read = read.map(|(prompt, found)| (shared(id, prompt), found));
+        (read, referred.paths())
     }
 
     /// Combines a prompt with the sources of the prompts that it calls.
@@ -323,10 +325,9 @@ pub(crate) fn report<T>(kind: &'static str, definition: &Definition<T>) {
 }
 
 /// Replaces the prompt's id with the catalogue's `Arc`, so that each id is stored only once.
-fn shared(id: &Arc<str>, read: (Prompt, Vec<Diagnostic>)) -> (Arc<Prompt>, Vec<Diagnostic>) {
-    let (mut prompt, found) = read;
+fn shared(id: &Arc<str>, mut prompt: Prompt) -> Arc<Prompt> {
     prompt.id = id.clone();
-    (Arc::new(prompt), found)
+    Arc::new(prompt)
 }
 
 /// Whether an entry is a prompt file, whose format depends on its name as well as its text. A Redis

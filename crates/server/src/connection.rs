@@ -53,7 +53,7 @@ pub(crate) async fn serve(
         pulse.start_response();
         let (app, entry, pulse, known) = (&app, entry.clone(), &pulse, &known);
         async move {
-            let response = middleware::answer(app, entry, (peer, known), request).await;
+            let response = middleware::answer(app, entry, peer, known, request).await;
             let answer = |body| TrackedBody {
                 body,
                 pulse: pulse.clone(),

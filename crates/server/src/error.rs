@@ -315,12 +315,12 @@ impl From<ServiceError> for ApiError {
             }
             ServiceError::Render(failure) => {
                 answer.locate(failure.error);
-                answer.0.warnings = warnings(&[], (&[], &[]), failure.failures);
+                answer.0.warnings = warnings(&[], &[], &[], failure.failures);
             }
             ServiceError::Store(_) => answer.0.retry_after = Some(Duration::from_secs(1)),
             ServiceError::Model { error, failures } => {
                 answer.copy_provider_error(&error);
-                answer.0.warnings = warnings(&[], (&[], &[]), failures);
+                answer.0.warnings = warnings(&[], &[], &[], failures);
             }
             ServiceError::Script(failure) => {
                 if let Some(error) = &failure.model {

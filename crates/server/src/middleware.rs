@@ -34,7 +34,8 @@ pub(crate) const HEAD_BYTES: usize = 64 << 10;
 pub(crate) async fn answer(
     app: &Arc<App>,
     mut entry: FastRouter,
-    (peer, known): (SocketAddr, &CachedHost),
+    peer: SocketAddr,
+    known: &CachedHost,
     request: Request<Incoming>,
 ) -> Response {
     let started = Instant::now();

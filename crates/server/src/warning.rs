@@ -67,7 +67,8 @@ impl Warning {
 
 pub(crate) fn warnings(
     unknown: &[UnknownField],
-    (unused, absent): (&[UnusedVariable], &[UnresolvedVariable]),
+    unused: &[UnusedVariable],
+    absent: &[UnresolvedVariable],
     failures: Vec<ToolFailure>,
 ) -> Vec<Warning> {
     let of_tool = |failure: ToolFailure| Warning {

@@ -390,11 +390,12 @@ fn evaluate(
         render.variables,
         render.functions,
         &limits,
-        (clock, &entry.seed),
+        clock,
+        &entry.seed,
         &mut entry.out,
         &mut entry.calls,
-        entry.origins.as_mut(),
     );
+    pass.origins = entry.origins.as_mut();
     let ended = render.template.pass(name, &mut pass);
     // Read first, because `pass` borrows the entry.
     let (pending, holes, stopped) = (pass.is_pending(), pass.has_holes(), pass.is_stopped());

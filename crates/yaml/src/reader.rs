@@ -129,26 +129,24 @@ impl<'a> Reader<'a> {
         range: std::ops::Range<usize>,
     ) -> Result<(), YamlProblem> {
         let (start, end) = (range.start, range.end);
+        let map = matches!(event, Event::MappingStart(..));
         match event {
             Event::Scalar(text, style, anchor, tag) => {
                 let tag = tag.as_deref();
                 let at = document.tag_at;
-                let node = self.scalar(piece, &text, style, (tag, at), (start, end))?;
+                let node = self.scalar(piece, &text, style, tag, at, &range)?;
                 self.settle(document, node, anchor)
             }
-            Event::SequenceStart(style, anchor, tag) => {
-                let flow = style == granit_parser::StructureStyle::Flow;
-                self.open(
-                    document,
-                    piece,
-                    tag.as_deref(),
-                    (start, anchor, flow),
-                    false,
-                )
-            }
-            Event::MappingStart(style, anchor, tag) => {
-                let flow = style == granit_parser::StructureStyle::Flow;
-                self.open(document, piece, tag.as_deref(), (start, anchor, flow), true)
+            Event::SequenceStart(style, anchor, tag) | Event::MappingStart(style, anchor, tag) => {
+                let open = OpenCollection {
+                    start,
+                    tag: None,
+                    anchor,
+                    items: Vec::new(),
+                    map,
+                    flow: style == granit_parser::StructureStyle::Flow,
+                };
+                self.open(document, piece, tag.as_deref(), open)
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(document, piece, end),
             Event::Anchor(number, name) => {
@@ -180,23 +178,15 @@ impl<'a> Reader<'a> {
         document: &mut DocumentBuilder,
         piece: &MappedText<'_>,
         tag: Option<&Tag>,
-        (start, anchor, flow): (usize, usize, bool),
-        map: bool,
+        open: OpenCollection,
     ) -> Result<(), YamlProblem> {
-        let at = piece.span(start, start);
-        let core = if map { "map" } else { "seq" };
+        let at = piece.span(open.start, open.start);
+        let core = if open.map { "map" } else { "seq" };
         let tag = self
             .tag(tag, document.tag_at.unwrap_or(at))?
             .filter(|tag| tag.as_ref() != core);
         self.count(at, 1, 0)?;
-        document.open.push(OpenCollection {
-            start,
-            tag,
-            anchor,
-            items: Vec::new(),
-            map,
-            flow,
-        });
+        document.open.push(OpenCollection { tag, ..open });
         // Checked after the push, so that the depth includes this collection.
         self.deep(at, document.open.len())
     }
@@ -295,8 +285,9 @@ impl<'a> Reader<'a> {
         piece: &MappedText<'_>,
         text: &str,
         style: ScalarStyle,
-        (tag, tag_at): (Option<&Tag>, Option<Span>),
-        (start, end): (usize, usize),
+        tag: Option<&Tag>,
+        tag_at: Option<Span>,
+        range: &std::ops::Range<usize>,
     ) -> Result<Node, YamlProblem> {
         let style = match style {
             ScalarStyle::SingleQuoted => ScalarFormat::SingleQuoted,
@@ -305,10 +296,10 @@ impl<'a> Reader<'a> {
             ScalarStyle::Folded => ScalarFormat::Folded,
             _ => ScalarFormat::Plain,
         };
-        let raw = piece.text().get(start..end).unwrap_or_default();
+        let raw = piece.text().get(range.clone()).unwrap_or_default();
         // The parser's span of a plain scalar can include the blanks after it.
         let blank = raw.len() - raw.trim_end().len();
-        let span = piece.span(start, end - blank);
+        let span = piece.span(range.start, range.end - blank);
         self.count(span, 1, text.len())?;
         let tag = self.tag(tag, tag_at.unwrap_or(span))?;
         // The parser reports `~` for an omitted value.

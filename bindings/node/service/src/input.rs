@@ -81,8 +81,9 @@ pub(crate) async fn ask(
             let definition = map(&given["definition"].clone().into());
             let labels = texts(&given, "labels");
             let message = text(&given, "message");
-            let by = (given["author"].as_str(), message.as_str());
-            let number = open.put(&id, definition, &labels, by).await?;
+            let author = given["author"].as_str();
+            let put = open.put(&id, definition, &labels, author, &message);
+            let number = put.await?;
             Value::Int(number.try_into().unwrap_or(i64::MAX))
         }
         "label" => {

@@ -96,7 +96,7 @@ impl PyCatalogue {
         which: Option<Bound<'py, PyAny>>,
         as_messages: bool,
     ) -> PyResult<TaskResult<'py>> {
-        let request = request(py, id, (variables, named), which, as_messages)?;
+        let request = request(py, id, variables, named, which, as_messages)?;
         let open = self.open(py)?;
         let board = CallQueue::default();
         let done = wait(py, async { open.render(request, &board).await })?;
@@ -116,7 +116,7 @@ impl PyCatalogue {
         as_messages: bool,
         tools: Vec<Bound<'_, PyDict>>,
     ) -> PyResult<PyTask> {
-        let mut request = request(py, id, (variables, named), which, as_messages)?;
+        let mut request = request(py, id, variables, named, which, as_messages)?;
         request.tools = described(tools)?;
         let open = self.open(py)?;
         PyTask::begin(|board| async move { open.render(request, &board).await })
@@ -155,7 +155,7 @@ impl PyCatalogue {
         let read = value::variables(Some(definition.as_any()), None, None);
         let definition = read.map_err(|error| error.raise(py, "the prompt"))?;
         let open = self.open(py)?;
-        let written = open.put(id, definition, &labels, (author, message));
+        let written = open.put(id, definition, &labels, author, message);
         wait(py, written)
     }
 
@@ -258,7 +258,8 @@ impl Drop for OpenCatalogue {
 fn request(
     py: Python<'_>,
     id: String,
-    (variables, named): (Option<Bound<'_, PyAny>>, Option<Bound<'_, PyDict>>),
+    variables: Option<Bound<'_, PyAny>>,
+    named: Option<Bound<'_, PyDict>>,
     which: Option<Bound<'_, PyAny>>,
     as_messages: bool,
 ) -> PyResult<RenderRequest> {

@@ -18,8 +18,12 @@ use crate::scripted::{
 };
 
 /// Makes one call in the first turn. Returns the events and the result as the model reads it.
-async fn answer_to(call: (&str, &str), tools: Vec<Arc<dyn Tool>>) -> (Vec<AgentEvent>, String) {
-    let model = Scripted::new(vec![calls(&[("a", call.0, call.1)]), last_words("ok")]);
+async fn answer_to(
+    name: &str,
+    arguments: &str,
+    tools: Vec<Arc<dyn Tool>>,
+) -> (Vec<AgentEvent>, String) {
+    let model = Scripted::new(vec![calls(&[("a", name, arguments)]), last_words("ok")]);
     let (events, outcome) = finished(asked(&model, tools)).await;
     assert_eq!(outcome.text, "ok");
     let read = model.asked()[1].messages.last().expect("a result").clone();
@@ -231,7 +235,7 @@ async fn bad_calls_are_not_made_and_the_model_is_told_why() {
         ),
     ];
     for (name, arguments, why) in cases {
-        let (events, read) = answer_to((name, arguments), vec![never()]).await;
+        let (events, read) = answer_to(name, arguments, vec![never()]).await;
         assert!(
             read.starts_with('!') && read.contains(why),
             "{arguments}: {read}"
@@ -266,7 +270,7 @@ async fn a_schema_that_is_no_use_holds_nobody_back() {
         let given = tool_with("t", parameters.clone(), |_| async {
             Ok(Value::from("made"))
         });
-        let (_, read) = answer_to(("t", &arguments), vec![given]).await;
+        let (_, read) = answer_to("t", &arguments, vec![given]).await;
         assert_eq!(read == "made", made, "{parameters}: {read}");
     }
 }
@@ -292,7 +296,7 @@ async fn tools_that_fail_break_down_or_never_return_are_answered() {
     ];
     for (tool, why) in cases {
         let name = tool.spec().name.clone();
-        let (events, read) = answer_to((&name, r#"{"q":"x"}"#), vec![tool]).await;
+        let (events, read) = answer_to(&name, r#"{"q":"x"}"#, vec![tool]).await;
         assert!(read.starts_with(why), "{read}");
         let AgentEvent::ToolDone { error, output, .. } = &events[1] else {
             panic!("{events:?}");
@@ -401,7 +405,7 @@ async fn results_that_are_no_text_are_read_as_json() {
     let answers = tool("json", |_| async {
         Ok(quillet_core::json::parse(r#"{"a": [1, 2.5, null]}"#).expect("JSON"))
     });
-    let (_, read) = answer_to(("json", r#"{"q":"x"}"#), vec![answers]).await;
+    let (_, read) = answer_to("json", r#"{"q":"x"}"#, vec![answers]).await;
     assert_eq!(read, r#"{"a":[1,2.5,null]}"#);
 }
 

@@ -388,7 +388,8 @@ pub trait Batches: Send + Sync + fmt::Debug {
     fn answered<'a>(
         &'a self,
         id: &'a str,
-        rows: (u64, u64),
+        first: u64,
+        last: u64,
     ) -> BoxFuture<'a, Result<Vec<u64>, StoreError>>;
 
     /// Stores results, all or none, and only while the batch accepts them. When the last unit of a

@@ -313,7 +313,8 @@ async fn loaded(
     let turns = service.parts.sessions.load(session, most).await;
     let mut turns = turns.map_err(|error| setup(ErrorCode::RunServerError, error.to_string()))?;
     if request.metadata.is_group {
-        turns = history::ends(turns, options.group_history);
+        let (first, last) = options.group_history;
+        turns = history::ends(turns, first, last);
     }
     Ok(history::past(turns))
 }

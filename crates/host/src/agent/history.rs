@@ -20,10 +20,7 @@ pub(super) struct RunHistory {
 }
 
 /// Keeps the first and the last turns of a group's long history.
-pub(super) fn ends(
-    mut turns: Vec<StoredMessage>,
-    (first, last): (usize, usize),
-) -> Vec<StoredMessage> {
+pub(super) fn ends(mut turns: Vec<StoredMessage>, first: usize, last: usize) -> Vec<StoredMessage> {
     if turns.len() <= first + last {
         return turns;
     }
@@ -203,7 +200,7 @@ mod tests {
     #[test]
     fn a_group_keeps_both_ends() {
         let turns = (0..50).map(|n| turn(Role::User, &n.to_string())).collect();
-        let kept = ends(turns, (10, 20));
+        let kept = ends(turns, 10, 20);
         assert_eq!(kept.len(), 30);
         assert_eq!((kept[9].id.as_str(), kept[10].id.as_str()), ("9", "30"));
     }

@@ -138,8 +138,15 @@ impl RunHandle {
             ..Durability::default()
         };
         let stop = CancellationToken::new();
-        let setups = (None, None);
-        RunHandle::at(service, admission, durability, setups, stop, Some(places))
+        RunHandle::at(
+            service,
+            admission,
+            durability,
+            None,
+            None,
+            stop,
+            Some(places),
+        )
     }
 
     /// Run that another process began and this one resumes.
@@ -157,8 +164,9 @@ impl RunHandle {
             before: resumed.before,
             ..Durability::default()
         };
-        let setups = (resumed.setup, resumed.script);
-        let mut running = RunHandle::at(service, admission, durability, setups, stop, places);
+        let (setup, script) = (resumed.setup, resumed.script);
+        let mut running =
+            RunHandle::at(service, admission, durability, setup, script, stop, places);
         running.has_log = true;
         running
     }
@@ -167,7 +175,8 @@ impl RunHandle {
         service: Arc<AgentService>,
         admission: Admission,
         durability: Durability,
-        (setup, script): (Option<Setup>, Option<ScriptSetup>),
+        setup: Option<Setup>,
+        script: Option<ScriptSetup>,
         stop: CancellationToken,
         places: Option<RunPermits>,
     ) -> Self {

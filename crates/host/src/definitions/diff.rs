@@ -26,13 +26,13 @@ const MOST_STEPS: usize = 50_000_000;
 /// ```
 /// use quillet_host::definitions::unified;
 ///
-/// let diff = unified(("v1", "Hello\n"), ("v2", "Hi\n"));
+/// let diff = unified("v1", "Hello\n", "v2", "Hi\n");
 /// assert!(diff.starts_with("--- v1\n+++ v2\n"));
 /// assert!(diff.ends_with("-Hello\n+Hi\n"));
-/// assert_eq!(unified(("v1", "Hello\n"), ("v2", "Hello\n")), "");
+/// assert_eq!(unified("v1", "Hello\n", "v2", "Hello\n"), "");
 /// ```
 #[must_use]
-pub fn unified((old_name, old): (&str, &str), (new_name, new): (&str, &str)) -> String {
+pub fn unified(old_name: &str, old: &str, new_name: &str, new: &str) -> String {
     if old == new {
         return String::new();
     }
@@ -288,7 +288,7 @@ mod tests {
     use super::*;
 
     fn diff(old: &str, new: &str) -> String {
-        unified(("a", old), ("b", new))
+        unified("a", old, "b", new)
     }
 
     #[test]

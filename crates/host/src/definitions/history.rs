@@ -96,7 +96,7 @@ impl DefinitionService {
         let dropped = self.history()?.collect(kind, &key, keep).await?;
         if !dropped.is_empty() {
             let message = format!("{} versions dropped, {keep} kept", dropped.len());
-            self.record(actor, Action::Collect, (kind, id), None, &message)
+            self.record(actor, Action::Collect, kind, id, None, &message)
                 .await;
         }
         Ok(dropped)
@@ -220,7 +220,7 @@ impl DefinitionService {
         let added = self.history()?.import(&import).await?;
         if added > 0 {
             let message = format!("{added} versions imported");
-            self.record(actor, Action::Import, (kind, &id), None, &message)
+            self.record(actor, Action::Import, kind, &id, None, &message)
                 .await;
         }
         // Labels are set even if all versions already exist.

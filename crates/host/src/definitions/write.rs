@@ -114,7 +114,7 @@ impl DefinitionService {
         let committed = self.history()?.commit(&commit).await?;
         let number = committed.version.number;
         if committed.is_new {
-            self.record(actor, Action::Write, (kind, id), Some(number), message)
+            self.record(actor, Action::Write, kind, id, Some(number), message)
                 .await;
         }
         // The commit has already moved the labels; this only logs the moves.
@@ -131,7 +131,8 @@ impl DefinitionService {
         &self,
         actor: &Actor,
         action: Action,
-        (kind, id): (EntryKind, &str),
+        kind: EntryKind,
+        id: &str,
         version: Option<u64>,
         message: &str,
     ) {
@@ -174,7 +175,7 @@ impl DefinitionService {
         };
         let committed = self.history()?.commit(&commit).await?;
         let number = Some(committed.version.number);
-        self.record(actor, Action::Remove, (kind, id), number, message)
+        self.record(actor, Action::Remove, kind, id, number, message)
             .await;
         Ok(committed)
     }

@@ -12,7 +12,8 @@ use quillet_core::store::StoreError;
 /// Error for an exceeded daily budget.
 pub(super) fn over_day(
     account: Option<&Account>,
-    (unit, used): (BudgetUnit, AccountUsage),
+    unit: BudgetUnit,
+    used: AccountUsage,
     most: Amount,
     left: Duration,
 ) -> ModelError {
@@ -152,7 +153,8 @@ mod tests {
         let left = Duration::from_secs(3 * 3600 + 125);
         let error = over_day(
             Some(&account),
-            (BudgetUnit::Usd, used),
+            BudgetUnit::Usd,
+            used,
             amount(60_000_001),
             left,
         );
@@ -165,7 +167,7 @@ mod tests {
         assert_eq!(error.retry_after, Some(left));
         // The amount exceeds the limit of a whole day.
         let most = amount(1_000_000_001);
-        let error = over_day(Some(&account), (BudgetUnit::Usd, used), most, left);
+        let error = over_day(Some(&account), BudgetUnit::Usd, used, most, left);
         assert_eq!(error.retry_after, None, "{}", error.message);
     }
 }

@@ -229,7 +229,7 @@ impl Spending {
                     used,
                     left,
                 }) => {
-                    let error = message::over_day(accounts.get(account), (unit, used), most, left);
+                    let error = message::over_day(accounts.get(account), unit, used, most, left);
                     return Err((payer, error));
                 }
                 // Rejecting is the safe choice: a limit that cannot be checked must not be
@@ -238,9 +238,11 @@ impl Spending {
             }
         }
         Ok(ActiveReservation::new(
-            (self.books.clone(), self.counts.clone()),
+            self.books.clone(),
+            self.counts.clone(),
             payer,
-            (held, run),
+            held,
+            run,
             tariff,
             call.input,
         ))
@@ -295,7 +297,7 @@ impl Spending {
                 unit,
                 used,
                 left,
-            }) => message::over_day(accounts.get(account), (unit, used), most, left),
+            }) => message::over_day(accounts.get(account), unit, used, most, left),
             Err(error) => message::away(&error),
         };
         self.counts.change(payer, |count| count.refused += 1);

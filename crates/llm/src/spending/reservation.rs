@@ -33,9 +33,11 @@ pub(super) struct ActiveReservation {
 
 impl ActiveReservation {
     pub(super) fn new(
-        (books, counts): (Arc<dyn Budgets>, Arc<KeyCounters>),
+        books: Arc<dyn Budgets>,
+        counts: Arc<KeyCounters>,
         payer: BudgetAccounts,
-        held: (Option<Reservation>, RunReservation),
+        held: Option<Reservation>,
+        run: RunReservation,
         tariff: TokenPrice,
         input: u64,
     ) -> Self {
@@ -43,7 +45,7 @@ impl ActiveReservation {
             books,
             counts,
             payer,
-            held: Some(held),
+            held: Some((held, run)),
             tariff,
             input,
             asked: false,

@@ -56,12 +56,9 @@ impl DefinitionGraph {
             // Versions never change, so a valid one is reused. An invalid one is parsed again.
             let version = match (again, content) {
                 (Some(version), _) => version.clone(),
-                (None, Some(content)) => {
-                    let place = (&origin, folder);
-                    Arc::new(VersionedPrompt::read(
-                        builder, id, key, place, number, content,
-                    ))
-                }
+                (None, Some(content)) => Arc::new(VersionedPrompt::read(
+                    builder, id, key, &origin, folder, number, content,
+                )),
                 (None, None) => Arc::new(VersionedPrompt::absent(id, &origin, number)),
             };
             (number, version)

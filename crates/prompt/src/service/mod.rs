@@ -478,7 +478,7 @@ impl PromptService {
                 version,
             });
         }
-        let ready = self.ready(snapshot, &definition, (id, input), model, options);
+        let ready = self.ready(snapshot, &definition, id, input, model, options);
         let ready = ready.await?;
         let stream = match self.answering()?.stream(ready.request).await {
             Ok(stream) => stream,
@@ -512,7 +512,7 @@ impl PromptService {
         options: ChatOptions,
     ) -> Result<ChatReady, ServiceError> {
         let definition = self.choose(snapshot, id, input).await?;
-        self.ready(snapshot, &definition, (id, input), model, options)
+        self.ready(snapshot, &definition, id, input, model, options)
             .await
     }
 
@@ -520,7 +520,8 @@ impl PromptService {
         &self,
         snapshot: &Arc<CatalogueSnapshot>,
         definition: &Definition<PromptEntry>,
-        (id, input): (&str, &RenderInput<'_>),
+        id: &str,
+        input: &RenderInput<'_>,
         model: Option<String>,
         options: ChatOptions,
     ) -> Result<ChatReady, ServiceError> {

@@ -18,7 +18,8 @@ impl VersionedPrompt {
         builder: &Builder,
         id: &Arc<str>,
         key: &EntryKey,
-        (origin, folder): (&Arc<str>, Option<&Arc<Path>>),
+        origin: &Arc<str>,
+        folder: Option<&Arc<Path>>,
         number: u64,
         content: DefinitionContent,
     ) -> Self {
@@ -45,13 +46,13 @@ impl VersionedPrompt {
         kept: VersionRecord,
     ) -> Option<Self> {
         let now = snapshot.prompts.get(id)?;
-        let place = (&now.origin, snapshot.folder_of(id));
         let number = kept.version.number;
         Some(VersionedPrompt::read(
             builder,
             id,
             key,
-            place,
+            &now.origin,
+            snapshot.folder_of(id),
             number,
             kept.content?,
         ))

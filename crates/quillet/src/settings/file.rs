@@ -112,7 +112,7 @@ impl SettingsReader<'_> {
     }
 
     /// Hides a line that sets a value, because it may contain a secret.
-    fn fault(&mut self, (span, message, help): tokens::TokenProblem) {
+    fn fault(&mut self, span: Range<usize>, message: String, help: Option<String>) {
         let before = self.text.get(..span.start).unwrap_or_default();
         let from = before.rfind('\n').map_or(0, |end| end + 1);
         let line = self.text.get(from..).unwrap_or_default().lines().next();
@@ -154,7 +154,11 @@ impl SettingsReader<'_> {
                         let value = (SettingValue::Tokens(tokens), line);
                         self.file.values.insert(known.key, value);
                     }
-                    Err(faults) => faults.into_iter().for_each(|fault| self.fault(fault)),
+                    Err(faults) => {
+                        for (span, message, help) in faults {
+                            self.fault(span, message, help);
+                        }
+                    }
                 }
                 return;
             }

@@ -197,9 +197,8 @@ impl CallDriver<'_> {
             return self.finish(said, None, None).await;
         };
         let ask = self.ask;
-        let before = beginning(&ask.messages);
-        let around = if ask.settings.whole_message {
-            (before, ask.suffix.as_str())
+        let (before, after) = if ask.settings.whole_message {
+            (beginning(&ask.messages), ask.suffix.as_str())
         } else {
             ("", "")
         };
@@ -210,7 +209,10 @@ impl CallDriver<'_> {
             // A truncated answer may still have the required form: a number without its last
             // digits, or an option that is the prefix of another.
             let verdict = match said.finish.ensure_complete() {
-                Ok(()) => form.check(&said.answer, around, self.plan.provided.as_ref()),
+                Ok(()) => {
+                    let provided = self.plan.provided.as_ref();
+                    form.check(&said.answer, before, after, provided)
+                }
                 Err(cut) => ConstraintCheck::Unreadable(cut.to_string()),
             };
             let why = match verdict {

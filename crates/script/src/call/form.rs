@@ -93,11 +93,12 @@ impl AnswerConstraint {
         }
     }
 
-    /// Checks an answer. `around` is the author's text before and after it in its message.
+    /// Checks an answer. `before` and `after` are the author's text around it in its message.
     pub(super) fn check(
         &self,
         text: &str,
-        around: (&str, &str),
+        before: &str,
+        after: &str,
         provided: Option<&ProviderSchema>,
     ) -> ConstraintCheck {
         let (format, schema) = match self {
@@ -105,7 +106,7 @@ impl AnswerConstraint {
             AnswerConstraint::Value { format, schema, .. } => (*format, schema.as_deref()),
         };
         let mut verdict = None;
-        for candidate in candidates(text, around) {
+        for candidate in candidates(text, before, after) {
             let found = read(format, schema, &candidate, provided);
             if matches!(found, ConstraintCheck::Good(..)) {
                 return found;
@@ -161,7 +162,7 @@ fn check_choice(choice: &ChoiceConstraint, text: &str) -> ConstraintCheck {
 }
 
 /// Returns the whole message, then the answer alone.
-fn candidates(text: &str, (before, after): (&str, &str)) -> Vec<String> {
+fn candidates(text: &str, before: &str, after: &str) -> Vec<String> {
     let alone = text.to_owned();
     if before.is_empty() && after.is_empty() {
         vec![alone]

@@ -55,7 +55,8 @@ struct Root {
 
 #[derive(Clone, Debug)]
 struct CachedScript {
-    stamp: (Option<SystemTime>, u64),
+    modified: Option<SystemTime>,
+    size: u64,
     script: Arc<Script>,
 }
 
@@ -230,30 +231,40 @@ impl FolderCache {
         };
         let full = root.path.join(path);
         let modified = metadata.modified().ok().map(|time| time.into_std());
-        let stamp = (modified, metadata.len());
-        if let Some(script) = self.cached_script(&full, stamp) {
+        let size = metadata.len();
+        if let Some(script) = self.cached_script(&full, modified, size) {
             return Ok(Some(script));
         }
         let shown = root.shown(path);
         let bytes = read_file(file, &metadata, MAX_SCRIPT, &shown)?;
         let script = read::script(shown, Some(full.clone()), bytes)?;
-        self.keep(full, stamp, &script);
+        self.keep(full, modified, size, &script);
         Ok(Some(script))
     }
 
-    fn cached_script(&self, path: &Path, stamp: (Option<SystemTime>, u64)) -> Option<Arc<Script>> {
+    fn cached_script(
+        &self,
+        path: &Path,
+        modified: Option<SystemTime>,
+        size: u64,
+    ) -> Option<Arc<Script>> {
         let kept = lock(&self.kept);
-        let kept = kept.get(path).filter(|kept| kept.stamp == stamp)?;
-        Some(kept.script.clone())
+        let kept = kept.get(path)?;
+        let is_same = kept.modified == modified && kept.size == size;
+        is_same.then(|| kept.script.clone())
     }
 
-    fn keep(&self, path: PathBuf, stamp: (Option<SystemTime>, u64), script: &Arc<Script>) {
+    fn keep(&self, path: PathBuf, modified: Option<SystemTime>, size: u64, script: &Arc<Script>) {
         let mut kept = lock(&self.kept);
         if kept.len() >= MOST_KEPT {
             kept.clear();
         }
-        let script = script.clone();
-        kept.insert(path, CachedScript { stamp, script });
+        let script = CachedScript {
+            modified,
+            size,
+            script: script.clone(),
+        };
+        kept.insert(path, script);
     }
 }
 

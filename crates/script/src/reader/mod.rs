@@ -74,8 +74,8 @@ pub fn read(source: Arc<ScriptSource>) -> ParsedScript {
     let split = split(&text);
     let config = config(&mut yaml, &text, split.front);
     let roles = roles(&config);
-    let config = (config, split.front.is_some());
-    let mut read = read_parts(yaml, source, config, &split.parts, &roles);
+    let has_front_matter = split.front.is_some();
+    let mut read = read_parts(yaml, source, config, has_front_matter, &split.parts, &roles);
     let room = MOST_FINDINGS.saturating_sub(read.diagnostics.len());
     let misspelt = misspelled_role::roles(&read.script, &roles);
     read.diagnostics.extend(misspelt.into_iter().take(room));
@@ -104,7 +104,7 @@ pub(crate) fn read_alone(text: &str, roles: &[String]) -> Result<Script, Vec<Dia
     let yaml = Reader::new("", text, OPTIONS);
     let config = Node::new(Span::default(), NodeData::Map(Vec::new()));
     let parts = lines::parts(text, 0);
-    read_parts(yaml, source, (config, false), &parts, roles).finish()
+    read_parts(yaml, source, config, false, &parts, roles).finish()
 }
 
 /// Parses only a front matter. Returns `None` if it is invalid.
@@ -121,7 +121,8 @@ pub(crate) fn config_alone(text: &str) -> Option<Node> {
 fn read_parts(
     mut yaml: Reader<'_>,
     source: Arc<ScriptSource>,
-    (config, has_front_matter): (Node, bool),
+    config: Node,
+    has_front_matter: bool,
     parts: &[LineGroup],
     roles: &[String],
 ) -> ParsedScript {

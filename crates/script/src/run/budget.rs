@@ -105,7 +105,8 @@ impl ScriptBudget {
     /// because of its cost.
     pub(crate) fn check_spent(
         &self,
-        (model, has_price): (&str, bool),
+        model: &str,
+        has_price: bool,
         scope: &NameScope,
         at: Span,
     ) -> Result<(), ScriptError> {

@@ -107,7 +107,7 @@ impl Instance {
         let names: Vec<String> = module.exports().iter().map(|it| it.name.clone()).collect();
         let target = |name: &str| Callable::Wasm(module.clone(), name.to_owned());
         let whole = Callable::WasmModule(module.clone());
-        self.bind_exports(import, (&names, &names), whole, target, scope)
+        self.bind_exports(import, &names, &names, whole, target, scope)
     }
 
     pub(super) async fn call_wasm(

@@ -101,7 +101,7 @@ impl Instance {
         let known = imported.exports.iter().map(|export| export.name.clone());
         let known: Vec<String> = known.collect();
         let whole = Callable::JavaScript(JsTarget::Export(imported.module, Vec::new()));
-        self.bind_exports(import, (&known, &functions), whole, target, scope)?;
+        self.bind_exports(import, &known, &functions, whole, target, scope)?;
         let names = functions.iter().map(String::as_str);
         if let Some(name) = js_initializer(import, names) {
             self.initialize_javascript(target(name), scope, import.span)
@@ -114,7 +114,8 @@ impl Instance {
     pub(super) fn bind_exports(
         &self,
         import: &ImportItem,
-        (known, functions): (&[String], &[String]),
+        known: &[String],
+        functions: &[String],
         whole: Callable,
         target: impl Fn(&str) -> Callable,
         scope: &NameScope,

@@ -209,9 +209,9 @@ fn export_shown(export: &ExportItem) -> String {
 }
 
 /// Returns the exports of the first import in `main`.
-async fn given(import: &str, imported: (&str, &str)) -> Result<ScriptExports, Vec<String>> {
+async fn given(import: &str, file: &str, text: &str) -> Result<ScriptExports, Vec<String>> {
     let main = format!("---\nimport: {import}\n---\nuser: x\n");
-    let library = Memory::new([("main.ai.yaml", main.as_str()), imported]);
+    let library = Memory::new([("main.ai.yaml", main.as_str()), (file, text)]);
     let main = library.find("main", None).await.unwrap().unwrap();
     let import = imports(&main.config, &main.source).unwrap().remove(0);
     let name = match &import.kind {
@@ -333,12 +333,13 @@ async fn importing_a_script_gives_itself_its_exports_and_its_initialization() {
         ),
     ];
     for (import, file, text, expected) in table {
-        let gives = given(import, (file, text)).await.unwrap();
+        let gives = given(import, file, text).await.unwrap();
         assert_eq!(gives_shown(&gives), expected, "{import} of {file}");
     }
     let error = given(
         "{lib.ai.yaml: [hy]}",
-        ("lib.ai.yaml", "---\nexport: $hi\n---\n!fn |-\n  hi() {}\n"),
+        "lib.ai.yaml",
+        "---\nexport: $hi\n---\n!fn |-\n  hi() {}\n",
     )
     .await;
     assert_eq!(
@@ -369,7 +370,7 @@ async fn a_script_says_how_it_is_initialized() {
     ];
     for (config, expected) in table {
         let text = format!("---\n{config}\n{function}");
-        let gives = given("ai:pkg", ("pkg/pkg.ai.yaml", &text)).await.unwrap();
+        let gives = given("ai:pkg", "pkg/pkg.ai.yaml", &text).await.unwrap();
         assert_eq!(
             gives_shown(&gives),
             format!("pkg=itself{expected}"),

@@ -253,7 +253,7 @@ pub(crate) async fn chat_unstored(
             .clone()
             .or_defaults((*rendered.options).clone()),
     };
-    let said = warnings(&[], (&rendered.unused, &rendered.absent), rendered.failures);
+    let said = warnings(&[], &rendered.unused, &rendered.absent, rendered.failures);
     let (app, exchange) = (Arc::clone(&call.app), Arc::clone(&call.exchange));
     let asking: PendingReply = Box::pin(async move {
         let sent = traced::send_chat(&app, &exchange, None, request).await;
@@ -351,7 +351,7 @@ fn start_chat(
         };
         Ok(StreamingReply {
             stream,
-            warnings: warnings(&[], (&ready.unused, &ready.absent), ready.failures),
+            warnings: warnings(&[], &ready.unused, &ready.absent, ready.failures),
         })
     })
 }

@@ -335,11 +335,7 @@ pub(crate) async fn render_prompt_kind(
 ) -> Result<Response, ApiError> {
     let outcome = render_stored(&call, &wanted, &id, &request, &asked).await?;
     let (revision, version) = (outcome.revision, outcome.version);
-    let warnings = warnings(
-        &unknown,
-        (&outcome.unused, &outcome.absent),
-        outcome.failures,
-    );
+    let warnings = warnings(&unknown, &outcome.unused, &outcome.absent, outcome.failures);
     let rendered = render_output(outcome.prompt);
     let kind = rendered.kind();
     let (prompt, messages) = match rendered {
@@ -533,11 +529,7 @@ fn reply(
 ) -> Result<Response, ApiError> {
     let count = counted.then(|| count(outcome.model.clone(), &outcome.prompt));
     let segments = outcome.segments.into_iter().map(pieces).collect();
-    let warnings = warnings(
-        unknown,
-        (&outcome.unused, &outcome.absent),
-        outcome.failures,
-    );
+    let warnings = warnings(unknown, &outcome.unused, &outcome.absent, outcome.failures);
     let rendered = render_output(outcome.prompt);
     json_body(&RenderReply {
         kind: rendered.kind(),

@@ -66,10 +66,10 @@ pub(crate) fn start_durable(
     let agents = super::response::agents(call)?;
     let mut request = ScriptRequest::of_job(job);
     request.ask = ask.to_vec();
-    let named = (call.principal(), call.exchange.set_agent_id(None));
+    let (who, id) = (call.principal(), call.exchange.set_agent_id(None));
     let is_row = call.exchange.is_row();
     let request = AgentRequest::of_script(request);
-    let begun = super::openai::agent::begin(agents, request, named, is_row);
+    let begun = super::openai::agent::begin(agents, request, who, id, is_row);
     Ok(Some(begun))
 }
 

@@ -51,8 +51,11 @@ struct RowFailure<'a> {
 
 /// Returns the output line of a request that got any response.
 pub(super) fn answered(
-    (batch, row, custom_id): (&str, u64, &str),
-    (status_code, request_id): (u16, &str),
+    batch: &str,
+    row: u64,
+    custom_id: &str,
+    status_code: u16,
+    request_id: &str,
     body: Vec<u8>,
 ) -> Vec<u8> {
     let body = raw(body);
@@ -71,7 +74,9 @@ pub(super) fn answered(
 
 /// Returns the output line of a request that was not sent.
 pub(super) fn unasked(
-    (batch, row, custom_id): (&str, u64, &str),
+    batch: &str,
+    row: u64,
+    custom_id: &str,
     code: ErrorCode,
     message: &str,
 ) -> Vec<u8> {
@@ -117,15 +122,22 @@ mod tests {
 
     #[test]
     fn lines_are_as_openai_writes_them() {
-        let of = ("batch_ab", 7, "row \"7\"");
+        let (batch, row, custom_id) = ("batch_ab", 7, "row \"7\"");
         let body = b"{\n  \"id\": \"x\\ny\"\r\n}\n".to_vec();
         assert_eq!(
-            String::from_utf8(answered(of, (200, "req-1"), body)).unwrap(),
+            String::from_utf8(answered(batch, row, custom_id, 200, "req-1", body)).unwrap(),
             "{\"id\":\"batch_req_ab_7\",\"custom_id\":\"row \\\"7\\\"\",\"response\":{\"status_code\":200,\
              \"request_id\":\"req-1\",\"body\":{   \"id\": \"x\\ny\"  }},\"error\":null}\n"
         );
         assert_eq!(
-            String::from_utf8(unasked(of, ErrorCode::BatchExpired, "over")).unwrap(),
+            String::from_utf8(unasked(
+                batch,
+                row,
+                custom_id,
+                ErrorCode::BatchExpired,
+                "over"
+            ))
+            .unwrap(),
             "{\"id\":\"batch_req_ab_7\",\"custom_id\":\"row \\\"7\\\"\",\"response\":null,\
              \"error\":{\"code\":\"batch_expired\",\"message\":\"over\"}}\n"
         );

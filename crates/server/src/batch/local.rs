@@ -39,12 +39,12 @@ impl LocalWork {
         &self,
         input: &str,
         endpoint: &str,
-        (window, seconds): (&str, u64),
+        window: &str,
+        seconds: u64,
         provider: bool,
     ) -> BatchOrder {
         let options = &self.batching.options;
-        let time = (window, seconds);
-        order(OWNER, (input, endpoint), time, (None, provider), options)
+        order(OWNER, input, endpoint, window, seconds, provider, options)
     }
 
     /// Returns a new file id and the owner.

@@ -2,7 +2,6 @@
 
 use quillet_core::batch::{BatchOptions, BatchOrder};
 use quillet_core::clock;
-use serde_json::{Map, Value};
 use uuid::Uuid;
 
 /// The endpoints supported in batches.
@@ -26,9 +25,11 @@ pub(crate) fn seconds() -> u64 {
 /// Creates a batch.
 pub(crate) fn order(
     owner: &str,
-    (input, endpoint): (&str, &str),
-    (window, time): (&str, u64),
-    (metadata, provider): (Option<Map<String, Value>>, bool),
+    input: &str,
+    endpoint: &str,
+    window: &str,
+    time: u64,
+    provider: bool,
     options: &BatchOptions,
 ) -> BatchOrder {
     let created = seconds();
@@ -42,7 +43,7 @@ pub(crate) fn order(
         expires: created + time,
         keep: options.keep.as_secs(),
         provider,
-        metadata,
+        metadata: None,
     }
 }
 

@@ -159,8 +159,8 @@ impl ProviderHandoff<'_> {
             let rows: Vec<BatchRow> = page.pieces.iter().flat_map(lines).filter_map(row).collect();
             let mut answered = BTreeSet::new();
             if let (Some(first), Some(last)) = (rows.first(), rows.last()) {
-                let between = (first.number, last.number);
-                answered.extend(self.store.answered(&order.id, between).await?);
+                let found = self.store.answered(&order.id, first.number, last.number);
+                answered.extend(found.await?);
             }
             for row in rows {
                 if jobs.has(row.number) || answered.contains(&row.number) {
@@ -435,21 +435,28 @@ impl ProviderHandoff<'_> {
     }
 
     fn answered(&self, row: &BatchRow, answer: super::dispatch::RowReply) -> RowResult {
-        let of = (self.hand.order.id.as_str(), row.number, row.id.as_str());
+        let batch = &self.hand.order.id;
         RowResult {
             row: row.number,
             failed: !(200..300).contains(&answer.status),
-            line: line::answered(of, (answer.status, &answer.request_id), answer.body),
+            line: line::answered(
+                batch,
+                row.number,
+                &row.id,
+                answer.status,
+                &answer.request_id,
+                answer.body,
+            ),
         }
     }
 
     fn unasked(&self, row: &BatchRow) -> RowResult {
-        let of = (self.hand.order.id.as_str(), row.number, row.id.as_str());
+        let batch = &self.hand.order.id;
         let message = "the batch expired before the provider answered this request";
         RowResult {
             row: row.number,
             failed: true,
-            line: line::unasked(of, ErrorCode::BatchExpired, message),
+            line: line::unasked(batch, row.number, &row.id, ErrorCode::BatchExpired, message),
         }
     }
 

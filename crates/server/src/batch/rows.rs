@@ -75,8 +75,8 @@ impl RowWorker<'_> {
         if unit.again
             && let (Some(first), Some(last)) = (rows.first(), rows.last())
         {
-            let between = (first.number, last.number);
-            let answered = self.store.answered(&order.id, between).await?;
+            let answered = self.store.answered(&order.id, first.number, last.number);
+            let answered = answered.await?;
             rows.retain(|row| !answered.contains(&row.number));
             report.again = rows.len() as u64;
         }
@@ -145,7 +145,7 @@ impl RowWorker<'_> {
         // An error means that the semaphore was closed for shutdown. The permit is held during
         // retries, so that other rows do not flood a provider with rate limits.
         let _place = self.places.acquire().await.ok()?;
-        let of = (self.hand.order.id.as_str(), row.number, row.id.as_str());
+        let batch = &self.hand.order.id;
         let (mut asked, mut failed) = (0, 0_u32);
         loop {
             if self.hand.is_expiring() {
@@ -153,7 +153,13 @@ impl RowWorker<'_> {
                 return Some(RowResult {
                     row: row.number,
                     failed: true,
-                    line: line::unasked(of, ErrorCode::BatchExpired, message),
+                    line: line::unasked(
+                        batch,
+                        row.number,
+                        &row.id,
+                        ErrorCode::BatchExpired,
+                        message,
+                    ),
                 });
             }
             // A retry after a failure is a new run. If the row is leased again, the next worker
@@ -174,7 +180,14 @@ impl RowWorker<'_> {
                     return Some(RowResult {
                         row: row.number,
                         failed: !(200..300).contains(&answer.status),
-                        line: line::answered(of, (answer.status, &answer.request_id), answer.body),
+                        line: line::answered(
+                            batch,
+                            row.number,
+                            &row.id,
+                            answer.status,
+                            &answer.request_id,
+                            answer.body,
+                        ),
                     });
                 }
             }

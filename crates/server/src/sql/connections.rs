@@ -99,7 +99,7 @@ pub(crate) async fn put(
     let put = databases(&call)?
         .put_as(&name, definition, &actor.name, "")
         .await?;
-    record_change(&call, &actor, (Action::Write, &name, put.version), "").await;
+    record_change(&call, &actor, Action::Write, &name, put.version, "").await;
     update_tools(&call).await;
     json_body(&PutConnection::from(put))
 }
@@ -133,7 +133,7 @@ pub(crate) async fn delete(call: RequestContext, Id(name): Id) -> Result<StatusC
             nearest: None,
         }));
     };
-    record_change(&call, &actor, (Action::Remove, &name, removed.version), "").await;
+    record_change(&call, &actor, Action::Remove, &name, removed.version, "").await;
     update_tools(&call).await;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -178,16 +178,17 @@ pub(crate) async fn test(
 pub(super) async fn record_change(
     call: &RequestContext,
     actor: &Actor,
-    (action, name, version): (Action, &str, Option<u64>),
+    action: Action,
+    name: &str,
+    version: Option<u64>,
     message: &str,
 ) {
     if version.is_none() {
         return;
     }
     let definitions = &call.app.definitions;
-    let id = (EntryKind::Database, name);
     definitions
-        .record(actor, action, id, version, message)
+        .record(actor, action, EntryKind::Database, name, version, message)
         .await;
 }
 

@@ -117,7 +117,7 @@ pub(crate) async fn diff(
         masked(&to.1.content, others),
     ];
     let [old, new] = &texts;
-    let text = unified((&from.0, old), (&to.0, new));
+    let text = unified(&from.0, old, &to.0, new);
     Ok(versions::plain(text))
 }
 
@@ -154,7 +154,7 @@ pub(crate) async fn rollback(
     let put = databases(&call)?
         .put_as(&name, definition, &actor.name, &message)
         .await?;
-    record_change(&call, &actor, (Action::Write, &name, put.version), &message).await;
+    record_change(&call, &actor, Action::Write, &name, put.version, &message).await;
     update_tools(&call).await;
     let number = put.version;
     let response = json_body(&PutConnection::from(put))?;

@@ -292,7 +292,8 @@ pub(super) fn claim(
     file: &Connection,
     id: &str,
     worker: &str,
-    (now, until): (u64, u64),
+    now: u64,
+    until: u64,
 ) -> rusqlite::Result<Option<BatchChunk>> {
     // The units of a batch are not available until its input has been validated.
     let first = "SELECT u.number, u.batch FROM batches b JOIN batch_units u ON u.batch = b.number
@@ -336,7 +337,8 @@ pub(super) fn renew(
 pub(super) fn answered(
     file: &Connection,
     id: &str,
-    (first, last): (u64, u64),
+    first: u64,
+    last: u64,
 ) -> rusqlite::Result<Vec<u64>> {
     let files = "SELECT output, errors FROM batches WHERE id = ?1";
     let files = file.query_row(files, [id], |row| {

@@ -174,8 +174,8 @@ impl Batches for SqliteBatches {
         lease: Duration,
     ) -> BoxFuture<'a, Result<Option<BatchChunk>, StoreError>> {
         let (id, worker) = (id.to_owned(), worker.to_owned());
-        let times = lease_from_now(lease);
-        let work = move |file: &Connection| rows::claim(file, &id, &worker, times);
+        let (now, until) = lease_from_now(lease);
+        let work = move |file: &Connection| rows::claim(file, &id, &worker, now, until);
         self.database.change(work).boxed()
     }
 
@@ -195,10 +195,11 @@ impl Batches for SqliteBatches {
     fn answered<'a>(
         &'a self,
         id: &'a str,
-        rows: (u64, u64),
+        first: u64,
+        last: u64,
     ) -> BoxFuture<'a, Result<Vec<u64>, StoreError>> {
         let id = id.to_owned();
-        let work = move |file: &mut Connection| rows::answered(file, &id, rows);
+        let work = move |file: &mut Connection| rows::answered(file, &id, first, last);
         self.database.run(work).boxed()
     }
 

@@ -104,7 +104,8 @@ fn reserve(
     id: &str,
     accounts: &[Account],
     amount: Amount,
-    (now, until): (u64, u64),
+    now: u64,
+    until: u64,
 ) -> rusqlite::Result<ReserveResult> {
     forget(file, now)?;
     let day = day_of(now);
@@ -184,7 +185,7 @@ impl Budgets for SqliteBudgets {
         let work = move |file: &Connection| {
             let now = clock();
             let until = now.saturating_add(time.unsigned_abs());
-            reserve(file, &id, &accounts, amount, (now, until))
+            reserve(file, &id, &accounts, amount, now, until)
         };
         self.change(work).boxed()
     }

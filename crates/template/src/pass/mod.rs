@@ -107,7 +107,7 @@ pub struct Pass<'a> {
     /// Number of nested captures.
     captures: usize,
     /// Origins of the output's segments, if the render records them.
-    origins: Option<&'a mut Origins>,
+    pub(crate) origins: Option<&'a mut Origins>,
 }
 
 impl std::fmt::Debug for Pass<'_> {
@@ -124,10 +124,10 @@ impl<'a> Pass<'a> {
         variables: &'a Map,
         functions: &'a dyn FunctionHost,
         limits: &'a RenderLimits,
-        (clock, seed): (&'a Clock, &'a OnceLock<u64>),
+        clock: &'a Clock,
+        seed: &'a OnceLock<u64>,
         out: &'a mut Vec<u8>,
         calls: &'a mut PassCalls,
-        origins: Option<&'a mut Origins>,
     ) -> Self {
         calls.begin_pass();
         Pass {
@@ -147,7 +147,7 @@ impl<'a> Pass<'a> {
             seed,
             held: 0,
             captures: 0,
-            origins,
+            origins: None,
         }
     }
 

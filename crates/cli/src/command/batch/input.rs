@@ -95,7 +95,7 @@ impl InputReader {
             expires: now + WINDOW.1 + batching.options.keep.as_secs(),
         };
         store.keep_file(&file).await?;
-        let order = work.order(&file.id, &endpoint, WINDOW, self.provider);
+        let order = work.order(&file.id, &endpoint, WINDOW.0, WINDOW.1, self.provider);
         store.begin(&order).await?;
         Ok(order.id)
     }

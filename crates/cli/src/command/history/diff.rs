@@ -36,14 +36,14 @@ pub(super) async fn run(args: &Diff, work: &StoreSession<'_>) -> Result<(), CliE
     let old = version(work, &resolve_old(work, old, &new).await?).await?;
     let new = version(work, &new).await?;
     let (before, after) = (readable(&old.content), readable(&new.content));
-    let mut shown = differences((&old.name, &before), (&new.name, &after));
+    let mut shown = differences(&old.name, &before, &new.name, &after);
     if is_rendered {
         let (before, after) = (
             rendered(work, &old, &variables).await?,
             rendered(work, &new, &variables).await?,
         );
         let names = [&old.name, &new.name].map(|name| format!("{name} rendered"));
-        shown.push_str(&differences((&names[0], &before), (&names[1], &after)));
+        shown.push_str(&differences(&names[0], &before, &names[1], &after));
     }
     terminal::result(&shown)?;
     if shown.is_empty() {
@@ -123,8 +123,8 @@ async fn version(work: &StoreSession<'_>, named: &DefinitionRef) -> Result<DiffS
 }
 
 /// Returns the unified diff, coloured on terminals with colours.
-fn differences(old: (&str, &str), new: (&str, &str)) -> String {
-    let found = unified(old, new);
+fn differences(old_name: &str, old: &str, new_name: &str, new: &str) -> String {
+    let found = unified(old_name, old, new_name, new);
     // A file or `patch` needs the exact text.
     if !Stream::Out.is_terminal() {
         return found;

@@ -38,7 +38,10 @@ pub(super) async fn run(
     let host = Host::with_store(config, store, false).await?;
     let request = match source {
         ScriptOrigin::Store(name) => of_store(args, &host, name).await?,
-        ScriptOrigin::File(opened) => of_file(args, *opened),
+        ScriptOrigin::File(opened) => {
+            let (opened, input) = *opened;
+            of_file(args, &opened, input)
+        }
     };
     let request = ScriptRequest {
         model: args.with.first_model().or(request.model),
@@ -130,7 +133,7 @@ async fn of_store(args: &RunArgs, host: &Host, name: &str) -> Result<ScriptReque
     }
 }
 
-fn of_file(args: &RunArgs, (opened, input): (OpenedScript, ScriptInput)) -> ScriptRequest {
+fn of_file(args: &RunArgs, opened: &OpenedScript, input: ScriptInput) -> ScriptRequest {
     // The text is stored with the run, because the file may change before the run resumes.
     let source = &opened.script.source;
     let (arguments, single, question) = match input {

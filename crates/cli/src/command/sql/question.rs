@@ -58,7 +58,7 @@ pub(super) async fn answer(
         });
     };
     if runs {
-        let generated = at_once(args, session, question, dialect, (&options, begun)).await?;
+        let generated = at_once(args, session, question, dialect, &options, begun).await?;
         given(&generated);
         return Ok(());
     }
@@ -156,10 +156,11 @@ async fn at_once(
     session: &SqlSession,
     question: &str,
     dialect: SqlDialect,
-    (options, begun): (&RunOptions, Instant),
+    options: &RunOptions,
+    begun: Instant,
 ) -> Result<GeneratedQuery, CliError> {
     if let Some(format) = output::export(args.row_options())?.filter(|_| !args.with.json) {
-        return at_once_into(args, session, question, (format, dialect), options, begun).await;
+        return at_once_into(args, session, question, format, dialect, options, begun).await;
     }
     let asked = session
         .databases
@@ -183,7 +184,8 @@ async fn at_once_into(
     args: &Sql,
     session: &SqlSession,
     question: &str,
-    (format, dialect): (ExportFormat, SqlDialect),
+    format: ExportFormat,
+    dialect: SqlDialect,
     options: &RunOptions,
     begun: Instant,
 ) -> Result<GeneratedQuery, CliError> {

@@ -104,7 +104,7 @@ impl SqlSession {
         let name = name(&target);
         let label = label(&target);
         if let Some(definition) =
-            temporary_connection(&target, (shop.as_ref(), files.as_ref()), args, config)?
+            temporary_connection(&target, shop.as_ref(), files.as_ref(), args, config)?
         {
             let done = databases.add_temporary(&name, &definition);
             done.map_err(|error| failed::report_error(&error, None))?;
@@ -228,7 +228,8 @@ async fn store(target: &DatabaseTarget, config: &Settings) -> Result<Arc<dyn Sto
 /// Creates the connection of a database that is not stored.
 fn temporary_connection(
     target: &DatabaseTarget,
-    (shop, files): (Option<&DemoShop>, Option<&LoadedFiles>),
+    shop: Option<&DemoShop>,
+    files: Option<&LoadedFiles>,
     args: &Sql,
     config: &Settings,
 ) -> Result<Option<ConnectionDefinition>, CliError> {

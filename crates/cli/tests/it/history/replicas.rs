@@ -41,7 +41,7 @@ struct Heard {
 }
 
 /// Sends a request to a replica with the token of this name.
-fn ask(replica: &Running, who: &str, (method, path, body): (&str, &str, Tree)) -> Heard {
+fn ask(replica: &Running, who: &str, method: &str, path: &str, body: &Tree) -> Heard {
     let token = format!("Bearer {who}");
     let body = if body.is_null() {
         String::new()
@@ -59,8 +59,8 @@ fn ask(replica: &Running, who: &str, (method, path, body): (&str, &str, Tree)) -
 
 /// Returns the JSON of a response that must be successful.
 #[track_caller]
-fn done(replica: &Running, who: &str, request: (&str, &str, Tree)) -> Tree {
-    let heard = ask(replica, who, request);
+fn done(replica: &Running, who: &str, method: &str, path: &str, body: &Tree) -> Tree {
+    let heard = ask(replica, who, method, path, body);
     assert!(heard.status < 300, "{heard:?}");
     serde_json::from_str(&heard.body).unwrap()
 }
@@ -69,7 +69,7 @@ fn done(replica: &Running, who: &str, request: (&str, &str, Tree)) -> Tree {
 fn version(replica: &Running, user: &str) -> Option<u64> {
     let path = "/api/v1/render/prompts/greet.hello";
     let body = json!({"variables": {"name": "Ada"}, "user": user});
-    let heard = ask(replica, "ci", ("POST", path, body));
+    let heard = ask(replica, "ci", "POST", path, &body);
     let head = heard.head.to_ascii_lowercase();
     let mut lines = head.lines();
     let said = lines.find_map(|line| line.strip_prefix("quillet-version: "))?;
@@ -92,7 +92,9 @@ fn authors(replica: &Running) -> Vec<String> {
     let listed = done(
         replica,
         "ci",
-        ("GET", &format!("{PROMPT}/versions"), Tree::Null),
+        "GET",
+        &format!("{PROMPT}/versions"),
+        &Tree::Null,
     );
     let versions = listed["versions"].as_array().unwrap().iter();
     let told = versions.map(|one| format!("{} {}", one["version"], one["author"]));
@@ -102,7 +104,7 @@ fn authors(replica: &Running) -> Vec<String> {
 /// Returns the log of the prompt, newest entry first.
 fn log(replica: &Running) -> Vec<String> {
     let path = "/api/v1/log?kind=prompt&id=greet.hello";
-    let log = done(replica, "ada", ("GET", path, Tree::Null));
+    let log = done(replica, "ada", "GET", path, &Tree::Null);
     let lines = log["lines"].as_array().unwrap().iter();
     let told = lines.map(|line| {
         let text = |name: &str| line[name].as_str().unwrap_or_default();
@@ -141,7 +143,7 @@ fn story(place: &Place, store: &str, edit: Edit<'_>) {
     for replica in &replicas {
         wait_for("a version of the edit", || authors(replica) == versions);
         let path = format!("{PROMPT}/diff?from=1&to=2");
-        let diff = ask(replica, "ci", ("GET", &path, Tree::Null)).body;
+        let diff = ask(replica, "ci", "GET", &path, &Tree::Null).body;
         let expected = "--- greet.hello@1\n+++ greet.hello@2\n@@ -1,3 +1,3 @@\n userPrompt: |\n-  Hello {{.variables.name}}!\n+  Hi {{.variables.name}}.\n format: \"go\"\n";
         assert_eq!(diff, expected, "{store}");
     }
@@ -150,9 +152,9 @@ fn story(place: &Place, store: &str, edit: Edit<'_>) {
 
     let label = format!("{PROMPT}/labels/production");
     let shares = json!({"versions": {"1": 90, "2": 10}, "by": "user"});
-    let refused = ask(one, "ci", ("PUT", &label, shares.clone()));
+    let refused = ask(one, "ci", "PUT", &label, &shares);
     assert_eq!(refused.status, 403, "{refused:?}");
-    done(one, "ada", ("PUT", &label, shares));
+    done(one, "ada", "PUT", &label, &shares);
     for replica in &replicas {
         wait_for("a tenth", || draws(replica).contains(&Some(2)));
     }
@@ -165,10 +167,10 @@ fn story(place: &Place, store: &str, edit: Edit<'_>) {
     drop(third);
 
     let promoted = json!({"version": 2, "message": "Fewer signs"});
-    done(two, "ada", ("PUT", &label, promoted));
+    done(two, "ada", "PUT", &label, &promoted);
     all_say("the promotion", 2);
     let back = format!("{label}/rollback");
-    done(one, "ada", ("POST", &back, Tree::Null));
+    done(one, "ada", "POST", &back, &Tree::Null);
     all_say("the rollback", 1);
 
     let expected = [
@@ -231,17 +233,17 @@ fn a_label_that_moves_is_seen_by_three_replicas() {
     let replicas: [Running; 3] =
         std::array::from_fn(|_| Running::start(&place, &["--store", &url, "--model", "mock"]));
     let second = json!({"userPrompt": "Hi {{.variables.name}}.\n"});
-    done(&replicas[0], "ci", ("PUT", PROMPT, second));
+    done(&replicas[0], "ci", "PUT", PROMPT, &second);
     let label = format!("{PROMPT}/labels/production");
     for (place, number) in [1, 2, 1, 2].into_iter().enumerate() {
         let mover = &replicas[place % replicas.len()];
-        done(mover, "ada", ("PUT", &label, json!({"version": number})));
+        done(mover, "ada", "PUT", &label, &json!({"version": number}));
         for replica in &replicas {
             wait_for("the label", || version(replica, "") == Some(number));
         }
     }
     let back = format!("{label}/rollback");
-    done(&replicas[1], "ada", ("POST", &back, Tree::Null));
+    done(&replicas[1], "ada", "POST", &back, &Tree::Null);
     for replica in &replicas {
         wait_for("the rollback", || version(replica, "") == Some(1));
     }

@@ -184,9 +184,12 @@ impl RunJournal {
         let lost = Arc::new(AtomicBool::new(false));
         let given_back = Arc::new(AtomicBool::new(false));
         let renewing = renew(
-            (journal.clone(), run.clone(), claim.epoch),
+            journal.clone(),
+            run.clone(),
+            claim.epoch,
             lease,
-            (lost.clone(), given_back.clone()),
+            lost.clone(),
+            given_back.clone(),
             stop.clone(),
         );
         let claimed = ClaimedRun {
@@ -539,9 +542,12 @@ impl ReplayState {
 
 /// Renews the lease until another process takes over.
 async fn renew(
-    (journal, run, epoch): (Arc<dyn Journal>, Arc<str>, u64),
+    journal: Arc<dyn Journal>,
+    run: Arc<str>,
+    epoch: u64,
     lease: Duration,
-    (lost, given_back): (Arc<AtomicBool>, Arc<AtomicBool>),
+    lost: Arc<AtomicBool>,
+    given_back: Arc<AtomicBool>,
     stop: CancellationToken,
 ) {
     loop {

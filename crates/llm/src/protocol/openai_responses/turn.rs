@@ -108,22 +108,22 @@ impl ResponseState {
                 None => Ok(()),
             },
             "response.output_text.delta" => {
-                self.emit_delta(index, (TextKind::Text, part), text("delta"), events)
+                self.emit_delta(index, TextKind::Text, part, text("delta"), events)
             }
             "response.refusal.delta" => {
-                self.emit_delta(index, (TextKind::Refusal, part), text("delta"), events)
+                self.emit_delta(index, TextKind::Refusal, part, text("delta"), events)
             }
             "response.reasoning_summary_text.delta" => {
-                self.emit_delta(index, (TextKind::Summary, part), text("delta"), events)
+                self.emit_delta(index, TextKind::Summary, part, text("delta"), events)
             }
             "response.reasoning_text.delta" => {
-                self.emit_delta(index, (TextKind::Thought, part), text("delta"), events)
+                self.emit_delta(index, TextKind::Thought, part, text("delta"), events)
             }
             "response.function_call_arguments.delta" => {
-                self.emit_delta(index, (TextKind::Arguments, 0), text("delta"), events)
+                self.emit_delta(index, TextKind::Arguments, 0, text("delta"), events)
             }
             "response.function_call_arguments.done" => {
-                self.emit_rest(index, (TextKind::Arguments, 0), text("arguments"), events)
+                self.emit_rest(index, TextKind::Arguments, 0, text("arguments"), events)
             }
             _ => Ok(()),
         }
@@ -150,30 +150,25 @@ impl ResponseState {
             "message" => {
                 for (part, content) in list("content").enumerate() {
                     let part = part as u64;
-                    self.emit_rest(
-                        index,
-                        (TextKind::Text, part),
-                        &text(content, "text"),
-                        events,
-                    )?;
+                    self.emit_rest(index, TextKind::Text, part, &text(content, "text"), events)?;
                     let refusal = text(content, "refusal");
-                    self.emit_rest(index, (TextKind::Refusal, part), &refusal, events)?;
+                    self.emit_rest(index, TextKind::Refusal, part, &refusal, events)?;
                 }
             }
             "reasoning" => {
                 for (part, summary) in list("summary").enumerate() {
-                    let at = (TextKind::Summary, part as u64);
-                    self.emit_rest(index, at, &text(summary, "text"), events)?;
+                    let text = text(summary, "text");
+                    self.emit_rest(index, TextKind::Summary, part as u64, &text, events)?;
                 }
                 for (part, content) in list("content").enumerate() {
-                    let at = (TextKind::Thought, part as u64);
-                    self.emit_rest(index, at, &text(content, "text"), events)?;
+                    let text = text(content, "text");
+                    self.emit_rest(index, TextKind::Thought, part as u64, &text, events)?;
                 }
             }
             "function_call" => {
                 self.open_call(index, Some(item), events)?;
                 let arguments = text(item, "arguments");
-                self.emit_rest(index, (TextKind::Arguments, 0), &arguments, events)?;
+                self.emit_rest(index, TextKind::Arguments, 0, &arguments, events)?;
             }
             _ => {}
         }
@@ -219,25 +214,26 @@ impl ResponseState {
     fn emit_delta(
         &mut self,
         index: u64,
-        at: (TextKind, u64),
+        kind: TextKind,
+        part: u64,
         piece: &str,
         events: &mut Vec<ChatEvent>,
     ) -> Result<(), ModelError> {
         if piece.is_empty() {
             return Ok(());
         }
-        self.refused |= at.0 == TextKind::Refusal;
+        self.refused |= kind == TextKind::Refusal;
         let item = self.item(index)?;
-        let begins = !item.told.contains_key(&at);
-        *item.told.entry(at).or_default() += piece.len();
+        let begins = !item.told.contains_key(&(kind, part));
+        *item.told.entry((kind, part)).or_default() += piece.len();
         let call = item.call;
         let mut text = piece.to_owned();
         // Parts of a summary are paragraphs.
-        if begins && at.0 == TextKind::Summary && at.1 > 0 {
+        if begins && kind == TextKind::Summary && part > 0 {
             text.insert_str(0, "\n\n");
         }
         let choice = 0;
-        events.push(match at.0 {
+        events.push(match kind {
             TextKind::Text => ChatEvent::Text { choice, text },
             TextKind::Refusal => ChatEvent::Refusal { choice, text },
             TextKind::Summary | TextKind::Thought => ChatEvent::Reasoning { choice, text },
@@ -261,15 +257,16 @@ impl ResponseState {
     fn emit_rest(
         &mut self,
         index: u64,
-        at: (TextKind, u64),
+        kind: TextKind,
+        part: u64,
         whole: &str,
         events: &mut Vec<ChatEvent>,
     ) -> Result<(), ModelError> {
-        let told = self.item(index)?.told.get(&at).copied().unwrap_or(0);
+        let told = self.item(index)?.told.get(&(kind, part)).copied();
         // Compared by length only. If the complete text is shorter than the streamed one, the
         // streamed text is preserved.
-        let rest = whole.get(told..).unwrap_or_default();
-        self.emit_delta(index, at, rest, events)
+        let rest = whole.get(told.unwrap_or(0)..).unwrap_or_default();
+        self.emit_delta(index, kind, part, rest, events)
     }
 
     fn item(&mut self, index: u64) -> Result<&mut ItemState, ModelError> {

@@ -48,7 +48,8 @@ pub(super) async fn check(
     calls: Vec<Callee>,
     resolved: &ResolvedScript,
     known: &KnownNames,
-    (library, tools): (&dyn Library, &dyn Tools),
+    library: &dyn Library,
+    tools: &dyn Tools,
     findings: &mut ScriptDiagnostics<'_>,
 ) {
     for call in calls {
@@ -63,7 +64,7 @@ pub(super) async fn check(
         }
     }
     roles(resolved, library, findings).await;
-    tool_list(resolved, (library, tools), findings).await;
+    tool_list(resolved, library, tools, findings).await;
     check_approvals(resolved, tools, findings);
 }
 
@@ -218,7 +219,8 @@ async fn demand(
 /// Checks `tools`: scripts, exported functions and registered tools.
 async fn tool_list(
     resolved: &ResolvedScript,
-    (library, tools): (&dyn Library, &dyn Tools),
+    library: &dyn Library,
+    tools: &dyn Tools,
     findings: &mut ScriptDiagnostics<'_>,
 ) {
     let Some(node) = resolved.script.config.get("tools") else {

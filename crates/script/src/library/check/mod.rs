@@ -59,7 +59,7 @@ pub async fn check(
     let mut walk = CheckWalk::new(&resolved, &known, &templates, &mut findings);
     walk.script();
     let calls = walk.finish();
-    callee::check(calls, &resolved, &known, (library, tools), &mut findings).await;
+    callee::check(calls, &resolved, &known, library, tools, &mut findings).await;
     findings.finish()
 }
 

@@ -160,7 +160,7 @@ impl ModelClient {
     /// Returns an error if the budget does not allow another request.
     pub(super) fn check_budget(&self, model: &str, has_price: bool) -> Result<(), ScriptError> {
         let budget = &self.world().budget;
-        budget.check_spent((model, has_price), &self.scope, self.at)?;
+        budget.check_spent(model, has_price, &self.scope, self.at)?;
         budget.model_call(&self.scope, self.at)
     }
 }

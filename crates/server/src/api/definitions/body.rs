@@ -28,7 +28,8 @@ pub(crate) struct DefinitionFormatQuery {
 /// Reads a definition in the form in which it is stored.
 pub(super) async fn definition(
     call: &RequestContext,
-    (kind, id): (EntryKind, &str),
+    kind: EntryKind,
+    id: &str,
     form: &DefinitionFormatQuery,
     request: Request,
 ) -> Result<DefinitionContent, ApiError> {

@@ -35,7 +35,7 @@ pub(crate) async fn check(
     QueryParams(form): QueryParams<body::DefinitionFormatQuery>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let content = body::definition(&call, (kind, &id), &form, request).await?;
+    let content = body::definition(&call, kind, &id, &form, request).await?;
     let key = call.app.definitions.key(kind, &id).await?;
     let diagnostics = call.app.definitions.check(kind, &key, &content);
     json_body(&CheckResponse { diagnostics })

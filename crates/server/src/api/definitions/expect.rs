@@ -32,7 +32,8 @@ enum EntityTag {
 pub(super) async fn expected(
     call: &RequestContext,
     headers: &HeaderMap,
-    (kind, id): (EntryKind, &str),
+    kind: EntryKind,
+    id: &str,
 ) -> Result<WritePrecondition, ApiError> {
     if let Some(none) = text(headers, &IF_NONE_MATCH)? {
         if none.trim() == "*" && !headers.contains_key(IF_MATCH) {

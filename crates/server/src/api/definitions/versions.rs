@@ -159,8 +159,10 @@ pub(crate) async fn diff(
 ) -> Result<Response, ApiError> {
     let [from, to] = &self::resolve_sides(&call, kind, &id, &sides).await?;
     let text = unified(
-        (&from.0, &readable(&from.1.content)),
-        (&to.0, &readable(&to.1.content)),
+        &from.0,
+        &readable(&from.1.content),
+        &to.0,
+        &readable(&to.1.content),
     );
     Ok(plain(text))
 }

@@ -76,7 +76,7 @@ pub(crate) async fn put(
     QueryParams(form): QueryParams<body::DefinitionFormatQuery>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    replace(&call, named, (said, form), request, false).await
+    replace(&call, named, said, form, request, false).await
 }
 
 /// Writes a definition as a new version, even if it is unchanged
@@ -94,18 +94,19 @@ pub(crate) async fn post(
     QueryParams(form): QueryParams<body::DefinitionFormatQuery>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    replace(&call, named, (said, form), request, true).await
+    replace(&call, named, said, form, request, true).await
 }
 
 async fn replace(
     call: &RequestContext,
     DefinitionPath { kind, id }: DefinitionPath,
-    (said, form): (WriteParams, body::DefinitionFormatQuery),
+    said: WriteParams,
+    form: body::DefinitionFormatQuery,
     request: Request,
     always: bool,
 ) -> Result<Response, ApiError> {
-    let expect = expect::expected(call, request.headers(), (kind, &id)).await?;
-    let content = body::definition(call, (kind, &id), &form, request).await?;
+    let expect = expect::expected(call, request.headers(), kind, &id).await?;
+    let content = body::definition(call, kind, &id, &form, request).await?;
     let text = content.text.clone();
     let labels = said.labels();
     let write = Write {
@@ -137,7 +138,7 @@ pub(crate) async fn patch(
     QueryParams(said): QueryParams<WriteParams>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let wanted = expect::expected(&call, request.headers(), (kind, &id)).await?;
+    let wanted = expect::expected(&call, request.headers(), kind, &id).await?;
     let changes = body::changes(&call, request).await?;
     let labels = said.labels();
     let (definitions, actor) = (&call.app.definitions, call.actor());
@@ -198,7 +199,7 @@ pub(crate) async fn delete(
     QueryParams(why): QueryParams<RemoveParams>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let expect = expect::expected(&call, &headers, (kind, &id)).await?;
+    let expect = expect::expected(&call, &headers, kind, &id).await?;
     let (definitions, actor) = (&call.app.definitions, call.actor());
     let removed = definitions.remove(&actor, kind, &id, &why.message, expect);
     let written = WriteResult {

@@ -38,7 +38,7 @@ pub(super) async fn ask(
     }
     let request = of_agents(name, request);
     check_permissions(call, &agents, &request).await?;
-    Ok(begin(agents, request, (who, id), call.exchange.is_row()))
+    Ok(begin(agents, request, who, id, call.exchange.is_row()))
 }
 
 /// Starts a run and returns its events as those of a model. A batch row resumes its earlier run, if
@@ -46,7 +46,8 @@ pub(super) async fn ask(
 pub(crate) fn begin(
     agents: Arc<AgentService>,
     request: AgentRequest,
-    (who, id): (Principal, String),
+    who: Principal,
+    id: String,
     is_row: bool,
 ) -> PendingReply {
     Box::pin(async move {

@@ -202,7 +202,7 @@ async fn prompt(
                 };
                 crate::api::script::check(&job)?;
                 let asked = AgentRequest::of_script(ScriptRequest::of_job(&job));
-                return agent::begin(agents.clone(), asked, (who, run), exchange.is_row()).await;
+                return agent::begin(agents.clone(), asked, who, run, exchange.is_row()).await;
             }
             return script(&app, job, request.options).await;
         }
@@ -220,7 +220,7 @@ async fn prompt(
         let spoke = traced::traced_prompt(&app, &id, rendered.version, &wanted.variables);
         Ok(StreamingReply {
             stream: traced::send_chat(&app, &exchange, spoke, request).await?,
-            warnings: warnings(&[], (&[], &rendered.absent), rendered.failures),
+            warnings: warnings(&[], &[], &rendered.absent, rendered.failures),
         })
     }))
 }

@@ -48,7 +48,7 @@ async fn versions_of_connections_are_read_without_a_secret() {
     write(&place, r#"{"uri": "canary-three"}"#, 4).await;
     let get = async |path: &str| {
         let answer = place
-            .send("guest", ("GET", &format!("{SHOP}{path}"), ""))
+            .send("guest", "GET", &format!("{SHOP}{path}"), "")
             .await;
         let (head, body) = (&answer.head, &answer.body);
         assert!(
@@ -99,12 +99,12 @@ async fn versions_of_connections_are_read_without_a_secret() {
     assert_eq!(code(&absent), (404, "history.version".to_owned()));
     for path in ["/versions", "/versions/1", "/diff"] {
         let path = format!("{SHOP}{path}");
-        let refused = place.send("other", ("GET", &path, "")).await;
+        let refused = place.send("other", "GET", &path, "").await;
         assert_eq!(code(&refused), (403, "auth.forbidden".to_owned()), "{path}");
     }
     // An invalid version cannot be restored.
     let broken = place
-        .send("other", ("POST", &format!("{SHOP}/rollback?to=4"), ""))
+        .send("other", "POST", &format!("{SHOP}/rollback?to=4"), "")
         .await;
     assert_eq!(broken.status, 400, "{broken:?}");
 }
@@ -126,24 +126,24 @@ async fn a_connection_is_put_back() {
     for description in ["one", "two"] {
         let url = format!("sqlite:{}", path.display());
         let body = json!({"url": url, "description": description}).to_string();
-        place.ok("dba", ("PUT", SHOP, &body)).await;
+        place.ok("dba", "PUT", SHOP, &body).await;
     }
     let back = format!("{SHOP}/rollback");
-    let refused = place.send("guest", ("POST", &back, "")).await;
+    let refused = place.send("guest", "POST", &back, "").await;
     assert_eq!(code(&refused), (403, "auth.forbidden".to_owned()));
-    let put = place.ok("dba", ("POST", &back, "")).await;
+    let put = place.ok("dba", "POST", &back, "").await;
     assert_eq!(put["description"], "one");
     let to = format!("{back}?to=2&message=After%20all");
-    let put = place.ok("dba", ("POST", &to, "")).await;
+    let put = place.ok("dba", "POST", &to, "").await;
     assert_eq!(put["description"], "two");
-    place.send("dba", ("DELETE", SHOP, "")).await;
+    place.send("dba", "DELETE", SHOP, "").await;
     // A rollback restores the last version of a removed connection.
-    let put = place.ok("dba", ("POST", &back, "")).await;
+    let put = place.ok("dba", "POST", &back, "").await;
     assert_eq!(put["description"], "two");
-    let now = place.ok("guest", ("GET", SHOP, "")).await;
+    let now = place.ok("guest", "GET", SHOP, "").await;
     assert_eq!(now["description"], "two");
     let listed = place
-        .ok("guest", ("GET", &format!("{SHOP}/versions"), ""))
+        .ok("guest", "GET", &format!("{SHOP}/versions"), "")
         .await;
     let versions = listed["versions"].as_array().unwrap().iter();
     let told: Vec<String> = versions
@@ -168,7 +168,7 @@ async fn a_connection_is_put_back() {
     );
     for (to, status) in [("9", 404), ("nobody", 404), ("sha256:0123456789", 400)] {
         let answer = place
-            .send("dba", ("POST", &format!("{back}?to={to}"), ""))
+            .send("dba", "POST", &format!("{back}?to={to}"), "")
             .await;
         assert_eq!(answer.status, status, "{to}: {answer:?}");
     }

@@ -7,7 +7,7 @@ use super::place::{Place, start};
 
 /// Returns whether the permission was missing, by HTTP status or MCP error.
 async fn refused(place: &Place, path: &str, body: &Value) -> bool {
-    let answer = place.send("some", ("POST", path, &body.to_string())).await;
+    let answer = place.send("some", "POST", path, &body.to_string()).await;
     if path != "/mcp" {
         return answer.status == 403;
     }
@@ -119,7 +119,7 @@ async fn no_door_opens_what_may_not_be_rendered() {
     assert!(refused(&place, "/mcp", &call).await);
     for (method, list) in [("prompts/list", "prompts"), ("tools/list", "tools")] {
         let body = mcp(method, &json!({})).to_string();
-        let listed = place.ok("some", ("POST", "/mcp", &body)).await;
+        let listed = place.ok("some", "POST", "/mcp", &body).await;
         let listed = listed["result"][list].to_string();
         assert!(listed.contains("greet"), "{listed}");
         assert!(!listed.contains("secret"), "{listed}");

@@ -18,23 +18,23 @@ async fn odd_ids_pass_unharmed() {
     ] {
         let path = |rest: &str| format!("/api/v1/prompts/{written}{rest}");
         let body = json!({"userPrompt": id}).to_string();
-        let put = place.ok("all", ("PUT", &path(""), &body)).await;
+        let put = place.ok("all", "PUT", &path(""), &body).await;
         assert_eq!((&put["id"], &put["version"]), (&json!(id), &json!(1)));
         let shown = place
-            .ok("all", ("GET", &path("?min_revision=latest"), ""))
+            .ok("all", "GET", &path("?min_revision=latest"), "")
             .await;
         assert_eq!(shown["prompt"]["userPrompt"], id, "{id}");
         let rendered = format!("/api/render/prompts/{written}");
-        let rendered = place.ok("all", ("POST", &rendered, "{}")).await;
+        let rendered = place.ok("all", "POST", &rendered, "{}").await;
         assert_eq!(rendered["rendered_prompt"], id, "{id}");
         for rest in ["@1", "@latest", "/versions/1"] {
-            let answer = place.send("all", ("GET", &path(rest), "")).await;
+            let answer = place.send("all", "GET", &path(rest), "").await;
             assert_eq!(answer.status, 200, "{id}{rest}: {answer:?}");
         }
         place
-            .ok("all", ("PUT", &path("/labels/next"), r#"{"version":1}"#))
+            .ok("all", "PUT", &path("/labels/next"), r#"{"version":1}"#)
             .await;
-        let listed = place.ok("all", ("GET", "/api/prompts", "")).await;
+        let listed = place.ok("all", "GET", "/api/prompts", "").await;
         assert!(
             listed.as_array().unwrap().contains(&json!(id)),
             "{id}: {listed}"

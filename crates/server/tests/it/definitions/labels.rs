@@ -12,7 +12,7 @@ async fn labels_are_moved_split_taken_away_and_put_back() {
     for text in ["Two", "Three"] {
         let body = json!({"userPrompt": text}).to_string();
         place
-            .ok("", ("PUT", "/api/v1/prompts/greet.hello", &body))
+            .ok("", "PUT", "/api/v1/prompts/greet.hello", &body)
             .await;
     }
     let label = |name: &str| format!("{LABELS}/{name}");
@@ -24,9 +24,7 @@ async fn labels_are_moved_split_taken_away_and_put_back() {
         (split.clone(), split.clone()),
         (json!({"version": 2, "expect": split}), json!(2)),
     ] {
-        let moved = place
-            .ok("", ("PUT", &label("next"), &body.to_string()))
-            .await;
+        let moved = place.ok("", "PUT", &label("next"), &body.to_string()).await;
         assert_eq!(moved["labels"]["next"], expected, "{body}");
         assert_eq!(
             (&moved["id"], &moved["latest"]),
@@ -65,29 +63,27 @@ async fn labels_are_moved_split_taken_away_and_put_back() {
         ("next", json!({}), 400, "request.body"),
         ("next", json!({"verion": 2}), 400, "request.body"),
     ] {
-        let answer = place
-            .send("", ("PUT", &label(name), &body.to_string()))
-            .await;
+        let answer = place.send("", "PUT", &label(name), &body.to_string()).await;
         let expected = (status, error.to_owned());
         assert_eq!(code(&answer), expected, "{name} {body}: {answer:?}");
     }
     for name in ["latest", "7", "a%20b"] {
         let body = json!({"version": 2}).to_string();
-        let answer = place.send("", ("PUT", &label(name), &body)).await;
+        let answer = place.send("", "PUT", &label(name), &body).await;
         assert_eq!(code(&answer), (400, "history.mark".to_owned()), "{name}");
     }
     // A rollback returns the label to its previous version.
-    let back = place.ok("", ("POST", &label("next/rollback"), "")).await;
+    let back = place.ok("", "POST", &label("next/rollback"), "").await;
     assert_eq!(back["labels"]["next"], 1);
-    let listed = place.ok("", ("GET", LABELS, "")).await;
+    let listed = place.ok("", "GET", LABELS, "").await;
     assert_eq!(
         listed,
         json!({"id": "greet.hello", "latest": 3, "labels": {"next": 1}})
     );
-    let gone = place.ok("", ("DELETE", &label("next"), "")).await;
+    let gone = place.ok("", "DELETE", &label("next"), "").await;
     assert_eq!(gone["labels"], json!({}));
     for (method, path) in [("DELETE", label("next")), ("POST", label("next/rollback"))] {
-        let answer = place.send("", (method, &path, "")).await;
+        let answer = place.send("", method, &path, "").await;
         assert_eq!(
             code(&answer),
             (404, "history.label".to_owned()),
@@ -122,13 +118,13 @@ async fn a_protected_label_is_refused_at_every_door_that_writes() {
     let one = r#"{"userPrompt":"One"}"#;
     let production = format!("{LABELS}/production");
     place
-        .ok("boss", ("PUT", &format!("{hello}?label=production"), one))
+        .ok("boss", "PUT", &format!("{hello}?label=production"), one)
         .await;
     place
-        .ok("boss", ("PUT", hello, r#"{"userPrompt":"Two"}"#))
+        .ok("boss", "PUT", hello, r#"{"userPrompt":"Two"}"#)
         .await;
     place
-        .ok("boss", ("PUT", &production, r#"{"version":3}"#))
+        .ok("boss", "PUT", &production, r#"{"version":3}"#)
         .await;
     let labelled = format!("{hello}?label=next,production");
     let rollback = format!("{production}/rollback");
@@ -142,19 +138,19 @@ async fn a_protected_label_is_refused_at_every_door_that_writes() {
         ("POST", &rollback, ""),
         ("DELETE", hello, ""),
     ];
-    for request in doors {
-        let answer = place.send("writer", request).await;
+    for (method, path, body) in doors {
+        let answer = place.send("writer", method, path, body).await;
         assert_eq!(
             code(&answer),
             (403, "history.protected".to_owned()),
-            "{request:?}"
+            "{method} {path} {body}"
         );
         let said = answer.json()["detail"].as_str().unwrap().to_owned();
         assert!(
             said.contains("writer") && said.contains("greet.hello"),
             "{said}"
         );
-        let now = place.ok("writer", ("GET", LABELS, "")).await;
+        let now = place.ok("writer", "GET", LABELS, "").await;
         assert_eq!(
             (&now["labels"], &now["latest"]),
             (&json!({"production": 3}), &json!(3))
@@ -164,15 +160,17 @@ async fn a_protected_label_is_refused_at_every_door_that_writes() {
     place
         .ok(
             "writer",
-            ("PUT", &format!("{LABELS}/next"), r#"{"version":1}"#),
+            "PUT",
+            &format!("{LABELS}/next"),
+            r#"{"version":1}"#,
         )
         .await;
-    for request in doors {
-        let answer = place.send("boss", request).await;
-        assert_eq!(answer.status, 200, "{request:?}: {answer:?}");
-        if request.0 == "DELETE" && request.1 == production {
+    for (method, path, body) in doors {
+        let answer = place.send("boss", method, path, body).await;
+        assert_eq!(answer.status, 200, "{method} {path} {body}: {answer:?}");
+        if method == "DELETE" && path == production {
             place
-                .ok("boss", ("PUT", &production, r#"{"version":3}"#))
+                .ok("boss", "PUT", &production, r#"{"version":3}"#)
                 .await;
         }
     }

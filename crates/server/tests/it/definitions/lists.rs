@@ -42,10 +42,10 @@ async fn lists_show_what_may_be_read() {
             json!(["greet.helper", "secret.helper"]),
         ),
     ] {
-        assert_eq!(place.ok("some", ("GET", path, "")).await, some, "{path}");
-        assert_eq!(place.ok("all", ("GET", path, "")).await, all, "{path}");
+        assert_eq!(place.ok("some", "GET", path, "").await, some, "{path}");
+        assert_eq!(place.ok("all", "GET", path, "").await, all, "{path}");
         let path = format!("{path}?detail=true");
-        let detailed = place.ok("some", ("GET", &path, "")).await;
+        let detailed = place.ok("some", "GET", &path, "").await;
         let ids = detailed
             .as_array()
             .unwrap()
@@ -53,12 +53,12 @@ async fn lists_show_what_may_be_read() {
             .map(|item| item["id"].clone());
         assert_eq!(ids.collect::<Value>(), some, "{path}");
     }
-    let agents = place.ok("some", ("GET", "/api/v1/agents?detail=true", ""));
+    let agents = place.ok("some", "GET", "/api/v1/agents?detail=true", "");
     assert_eq!(
         agents.await,
         json!([{"id": "greet.helper", "status": "valid", "source": "memory/greet:helper", "diagnostics": []}])
     );
-    let found = place.ok("all", ("GET", "/api/agents?q=KIND%20secret", ""));
+    let found = place.ok("all", "GET", "/api/agents?q=KIND%20secret", "");
     assert_eq!(found.await, json!(["secret.helper"]));
     // A tree of variables is hidden if the caller may not read one of them.
     for (who, path, status) in [
@@ -68,10 +68,10 @@ async fn lists_show_what_may_be_read() {
         ("most", "/api/environs/greet.lang", 403),
         ("most", "/api/environs/secret", 200),
     ] {
-        let answer = place.send(who, ("GET", path, "")).await;
+        let answer = place.send(who, "GET", path, "").await;
         assert_eq!(answer.status, status, "{who} {path}: {answer:?}");
     }
-    let models = place.ok("some", ("GET", "/v1/models", "")).await;
+    let models = place.ok("some", "GET", "/v1/models", "").await;
     let models = models.to_string();
     assert!(models.contains("prompt/greet.hello") && models.contains("agent/greet.helper"));
     assert!(!models.contains("secret"), "{models}");
@@ -80,7 +80,7 @@ async fn lists_show_what_may_be_read() {
         "/v1/models/agent%2Fsecret.helper",
     ] {
         assert_eq!(
-            place.send("some", ("GET", path, "")).await.status,
+            place.send("some", "GET", path, "").await.status,
             404,
             "{path}"
         );

@@ -91,14 +91,16 @@ pub(super) async fn start(tokens: &[(&str, &[&str])]) -> Place {
 
 impl Place {
     /// Sends a request with the token of `who`, or without a token if the name is empty.
-    pub(super) async fn send(&self, who: &str, request: (&str, &str, &str)) -> Answer {
-        self.send_with(who, request, &[]).await
+    pub(super) async fn send(&self, who: &str, method: &str, path: &str, body: &str) -> Answer {
+        self.send_with(who, method, path, body, &[]).await
     }
 
     pub(super) async fn send_with(
         &self,
         who: &str,
-        (method, path, body): (&str, &str, &str),
+        method: &str,
+        path: &str,
+        body: &str,
         more: &[(&str, &str)],
     ) -> Answer {
         let token = format!("Bearer {who}-secret");
@@ -117,16 +119,16 @@ impl Place {
     }
 
     /// Returns the JSON of a successful response.
-    pub(super) async fn ok(&self, who: &str, request: (&str, &str, &str)) -> Value {
-        let answer = self.send(who, request).await;
-        assert!(answer.status < 300, "{request:?}: {answer:?}");
+    pub(super) async fn ok(&self, who: &str, method: &str, path: &str, body: &str) -> Value {
+        let answer = self.send(who, method, path, body).await;
+        assert!(answer.status < 300, "{method} {path} {body}: {answer:?}");
         answer.json()
     }
 
     /// Returns the entries of the audit log, newest first.
     pub(super) async fn log(&self, who: &str, query: &str) -> Vec<Value> {
         let path = format!("/api/v1/log{query}");
-        let log = self.ok(who, ("GET", &path, "")).await;
+        let log = self.ok(who, "GET", &path, "").await;
         log["lines"].as_array().unwrap().clone()
     }
 }

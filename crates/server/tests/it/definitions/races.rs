@@ -10,11 +10,11 @@ const HELLO: &str = "/api/v1/prompts/greet.hello";
 async fn a_write_is_bound_to_what_is_there_in_every_form() {
     let place = start(&[]).await;
     let one = r#"{"userPrompt":"One"}"#;
-    let written = place.send("", ("PUT", HELLO, one)).await;
+    let written = place.send("", "PUT", HELLO, one).await;
     let digest = written.json()["digest"].as_str().unwrap().to_owned();
     let revision = written.header("quillet-revision").unwrap().to_owned();
     let path = format!("{HELLO}?min_revision={revision}");
-    let shown = place.send("", ("GET", &path, "")).await;
+    let shown = place.send("", "GET", &path, "").await;
     assert_eq!(shown.header("quillet-revision"), Some(revision.as_str()));
     let tag = shown.header("etag").unwrap().to_owned();
     assert_ne!(tag, format!("\"{revision}\""));
@@ -40,12 +40,12 @@ async fn a_write_is_bound_to_what_is_there_in_every_form() {
     ] {
         let headers = [(header, value.as_str())];
         // The definition is unchanged, so a write with a matching precondition has no effect.
-        for request in [("PUT", HELLO, one), ("PATCH", HELLO, "{}")] {
-            let answer = place.send_with("", request, &headers).await;
+        for (method, body) in [("PUT", one), ("PATCH", "{}")] {
+            let answer = place.send_with("", method, HELLO, body, &headers).await;
             let expected = if fits { 200 } else { 412 };
             assert_eq!(
                 answer.status, expected,
-                "{header}: {value} {request:?}: {answer:?}"
+                "{header}: {value} {method} {body}: {answer:?}"
             );
             if !fits {
                 assert_eq!(code(&answer).1, "history.conflict");
@@ -54,7 +54,7 @@ async fn a_write_is_bound_to_what_is_there_in_every_form() {
     }
     for value in ["production", "\"\"", "x"] {
         let headers = [("if-match", value)];
-        let answer = place.send_with("", ("PUT", HELLO, one), &headers).await;
+        let answer = place.send_with("", "PUT", HELLO, one, &headers).await;
         assert_eq!(code(&answer), (400, "history.mark".to_owned()), "{value}");
     }
     for (path, header, status) in [
@@ -64,16 +64,16 @@ async fn a_write_is_bound_to_what_is_there_in_every_form() {
         ("/api/prompts/team.a", ("if-none-match", "*"), 412),
         ("/api/prompts/team.a", ("if-none-match", "\"1\""), 400),
     ] {
-        let answer = place.send_with("", ("PUT", path, one), &[header]).await;
+        let answer = place.send_with("", "PUT", path, one, &[header]).await;
         assert_eq!(answer.status, status, "{header:?}: {answer:?}");
     }
     // Preconditions also apply to a removal.
     let removed = place
-        .send_with("", ("DELETE", HELLO, ""), &[("if-match", "\"1\"")])
+        .send_with("", "DELETE", HELLO, "", &[("if-match", "\"1\"")])
         .await;
     assert_eq!(removed.status, 412);
     let removed = place
-        .send_with("", ("DELETE", HELLO, ""), &[("if-match", &tag)])
+        .send_with("", "DELETE", HELLO, "", &[("if-match", &tag)])
         .await;
     assert_eq!(removed.status, 200);
 }
@@ -90,12 +90,12 @@ async fn of_two_writers_at_once_exactly_one_wins() {
         if round == 0 {
             // The first read records the existing definition as version 1.
             place
-                .ok("", ("GET", "/api/v1/prompts/greet.hello/versions", ""))
+                .ok("", "GET", "/api/v1/prompts/greet.hello/versions", "")
                 .await;
         }
         let (one, other) = tokio::join!(
-            place.send_with("", ("PUT", HELLO, &left), &headers),
-            place.send_with("", ("PUT", HELLO, &right), &headers),
+            place.send_with("", "PUT", HELLO, &left, &headers),
+            place.send_with("", "PUT", HELLO, &right, &headers),
         );
         let mut statuses = [one.status, other.status];
         statuses.sort_unstable();
@@ -103,7 +103,7 @@ async fn of_two_writers_at_once_exactly_one_wins() {
         number += 1;
         let won = if one.status == 200 { left } else { right };
         let path = format!("{HELLO}/versions/{number}");
-        let kept = place.ok("", ("GET", &path, "")).await;
+        let kept = place.ok("", "GET", &path, "").await;
         assert_eq!(kept["definition"].to_string(), won);
     }
 }
@@ -114,12 +114,12 @@ async fn changes_of_different_members_at_once_are_all_kept() {
     let patch = async |name: &'static str| {
         let body = json!({"metadata": {name: true}}).to_string();
         let path = format!("{HELLO}?message={name}");
-        place.send("", ("PATCH", &path, &body)).await.status
+        place.send("", "PATCH", &path, &body).await.status
     };
     let done = tokio::join!(patch("a"), patch("b"), patch("c"));
     assert_eq!(done, (200, 200, 200));
     let shown = place
-        .ok("", ("GET", "/api/prompts/greet.hello/versions/latest", ""))
+        .ok("", "GET", "/api/prompts/greet.hello/versions/latest", "")
         .await;
     let kept = &shown["definition"]["metadata"];
     assert_eq!(

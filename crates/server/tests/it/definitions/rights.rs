@@ -33,7 +33,7 @@ async fn a_token_without_rights_is_refused_on_every_route() {
         let real = real.replace("{mark}", "1").replace("{file}", "app.js");
         for method in item.as_object().unwrap().keys() {
             let method = method.to_uppercase();
-            let answer = place.send("nobody", (&method, &real, "{}")).await;
+            let answer = place.send("nobody", &method, &real, "{}").await;
             let expected = !OPEN.contains(&path.as_str());
             assert_eq!(
                 answer.status == 403,
@@ -100,7 +100,7 @@ async fn each_right_opens_what_it_is_for_and_for_its_ids_only() {
         for id in ["greet.hello", "secret.plan"] {
             let path = path.replace("ID", id);
             for who in all {
-                let answer = place.send(who, (method, &path, body)).await;
+                let answer = place.send(who, method, &path, body).await;
                 let may = id == "greet.hello" && (who == "admin" || opened_by.contains(&who));
                 assert_eq!(
                     answer.status != 403,
@@ -122,21 +122,18 @@ async fn who_was_refused_what_is_said_and_noted() {
     let place = start(&tokens).await;
     let definition = r#"{"userPrompt":"Hello"}"#;
     let refused = place
-        .send("ci", ("PUT", "/api/v1/prompts/greet.secret", definition))
+        .send("ci", "PUT", "/api/v1/prompts/greet.secret", definition)
         .await;
     assert_eq!(code(&refused), (403, "auth.forbidden".to_owned()));
     let said = "ci does not have the permission write for prompt greet.secret";
     assert_eq!(refused.json()["detail"], said);
-    let refused = place.send("ci", ("GET", "/api/prompts", "")).await;
+    let refused = place.send("ci", "GET", "/api/prompts", "").await;
     let said = "ci does not have the permission read for any definition";
     assert_eq!(refused.json()["detail"], said);
 
-    let request = (
-        "PUT",
-        "/api/v1/prompts/greet.a?message=why&label=next",
-        definition,
-    );
-    assert_eq!(place.send("ci", request).await.status, 201);
+    let path = "/api/v1/prompts/greet.a?message=why&label=next";
+    let written = place.send("ci", "PUT", path, definition).await;
+    assert_eq!(written.status, 201);
     let lines = place.log("boss", "").await;
     let told: Vec<_> = lines
         .iter()
@@ -185,7 +182,7 @@ async fn who_was_refused_what_is_said_and_noted() {
     ] {
         let path = format!("/api/v1/log{query}");
         assert_eq!(
-            place.send(who, ("GET", &path, "")).await.status,
+            place.send(who, "GET", &path, "").await.status,
             status,
             "{who} {query}"
         );
@@ -197,7 +194,7 @@ async fn whoever_has_no_token_leaves_no_line_and_who_has_one_leaves_few() {
     let place = start(&[("few", &["render greet.*"]), ("boss", &["admin"])]).await;
     for who in ["", "nobody"] {
         for (method, path) in [("GET", "/api/prompts"), ("PUT", "/api/prompts/greet.a")] {
-            let answer = place.send(who, (method, path, "{}")).await;
+            let answer = place.send(who, method, path, "{}").await;
             assert_eq!(answer.status, 401, "{answer:?}");
         }
     }
@@ -223,7 +220,7 @@ async fn whoever_has_no_token_leaves_no_line_and_who_has_one_leaves_few() {
             "permission read for any definition: GET /metrics",
         ),
     ] {
-        let answer = place.send("few", (method, path, body)).await;
+        let answer = place.send("few", method, path, body).await;
         assert_eq!(answer.status, 403, "{answer:?}");
         let lines = place.log("boss", "?limit=1").await;
         let message = lines[0]["message"].as_str().unwrap();
@@ -235,7 +232,7 @@ async fn whoever_has_no_token_leaves_no_line_and_who_has_one_leaves_few() {
     }
     for _ in 0..200 {
         place
-            .send("few", ("DELETE", "/api/prompts/greet.hello", ""))
+            .send("few", "DELETE", "/api/prompts/greet.hello", "")
             .await;
     }
     let lines = place.log("boss", "?limit=1000").await;
@@ -249,12 +246,12 @@ async fn basic_is_as_good_as_bearer() {
     let pair = "Basic cGstbGYtMTpway1sZi0xLXNlY3JldA==";
     let headers = [("authorization", pair)];
     let answer = place
-        .send_with("", ("GET", "/api/prompts", ""), &headers)
+        .send_with("", "GET", "/api/prompts", "", &headers)
         .await;
     assert_eq!(answer.status, 200);
     let headers = [("authorization", "Basic cGstbGYtMg==")];
     let answer = place
-        .send_with("", ("GET", "/api/prompts", ""), &headers)
+        .send_with("", "GET", "/api/prompts", "", &headers)
         .await;
     assert_eq!(answer.status, 401);
 }
@@ -271,8 +268,8 @@ async fn connections_of_databases_have_versions_and_no_password_gets_out() {
         r#"{{"url":"sqlite:{}","sshConfig":null,"description":"the shop"}}"#,
         path.display()
     );
-    place.ok("dba", ("PUT", "/api/v1/dbs/shop", &body)).await;
-    let gone = place.send("dba", ("DELETE", "/api/v1/dbs/shop", "")).await;
+    place.ok("dba", "PUT", "/api/v1/dbs/shop", &body).await;
+    let gone = place.send("dba", "DELETE", "/api/v1/dbs/shop", "").await;
     assert_eq!(gone.status, 204, "{gone:?}");
     std::fs::remove_file(path).unwrap();
     let history = place.served.store.history().unwrap();

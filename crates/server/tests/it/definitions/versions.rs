@@ -10,7 +10,7 @@ async fn with_three() -> Place {
     for (text, label) in [("Two", "?label=next"), ("Three\nlines", "")] {
         let path = format!("/api/v1/prompts/greet.hello{label}");
         let body = json!({"userPrompt": text}).to_string();
-        place.ok("", ("PUT", &path, &body)).await;
+        place.ok("", "PUT", &path, &body).await;
     }
     place
 }
@@ -19,7 +19,7 @@ async fn with_three() -> Place {
 async fn a_version_is_shown_by_every_mark() {
     let place = with_three().await;
     let second = place
-        .ok("", ("GET", "/api/prompts/greet.hello/versions/2", ""))
+        .ok("", "GET", "/api/prompts/greet.hello/versions/2", "")
         .await;
     let digest = second["digest"].as_str().unwrap().to_owned();
     assert_eq!(
@@ -36,7 +36,7 @@ async fn a_version_is_shown_by_every_mark() {
         ("latest", r#""Three\nlines""#),
     ] {
         let path = format!("/api/prompts/greet.hello/versions/{mark}");
-        let answer = place.send("", ("GET", &path, "")).await;
+        let answer = place.send("", "GET", &path, "").await;
         assert_eq!(answer.status, 200, "{answer:?}");
         assert_eq!(
             answer.json()["definition"]["userPrompt"].to_string(),
@@ -45,7 +45,7 @@ async fn a_version_is_shown_by_every_mark() {
         );
         assert!(answer.header("quillet-version").is_some());
         let path = format!("/api/v1/prompts/greet.hello@{mark}");
-        let shown = place.ok("", ("GET", &path, "")).await;
+        let shown = place.ok("", "GET", &path, "").await;
         assert_eq!(
             shown["prompt"]["userPrompt"].to_string(),
             expected,
@@ -63,9 +63,9 @@ async fn a_version_is_shown_by_every_mark() {
         ("/api/agents/greet.helper@latest", "agent"),
     ] {
         place
-            .ok("", ("GET", &path.replace('@', "/versions/"), ""))
+            .ok("", "GET", &path.replace('@', "/versions/"), "")
             .await;
-        let shown = place.ok("", ("GET", path, "")).await;
+        let shown = place.ok("", "GET", path, "").await;
         assert!(shown.get(member).is_some(), "{path}: {shown}");
     }
 }
@@ -138,9 +138,7 @@ async fn what_is_not_there_is_named_with_what_is() {
             "expected 1 to 1000",
         ),
     ] {
-        let answer = place
-            .send("", ("GET", &format!("/api/v1/{path}"), ""))
-            .await;
+        let answer = place.send("", "GET", &format!("/api/v1/{path}"), "").await;
         assert_eq!(
             code(&answer),
             (status, error.to_owned()),
@@ -154,7 +152,7 @@ async fn what_is_not_there_is_named_with_what_is() {
 async fn versions_come_in_pages() {
     let place = with_three().await;
     let mut path = "/api/prompts/greet.hello/versions?limit=2".to_owned();
-    let page = place.ok("", ("GET", &path, "")).await;
+    let page = place.ok("", "GET", &path, "").await;
     let numbers = |page: &Value| -> Vec<u64> {
         let versions = page["versions"].as_array().unwrap().iter();
         versions
@@ -164,7 +162,7 @@ async fn versions_come_in_pages() {
     assert_eq!((numbers(&page), &page["next"]), (vec![3, 2], &json!(2)));
     assert_eq!(page["versions"][0]["labels"], json!(["latest"]));
     path.push_str("&before=2");
-    let page = place.ok("", ("GET", &path, "")).await;
+    let page = place.ok("", "GET", &path, "").await;
     assert_eq!((numbers(&page), page.get("next")), (vec![1], None));
     assert_eq!(page["versions"][0]["author"], "store");
 }
@@ -178,7 +176,7 @@ async fn differences_are_in_lines() {
         ("?from=next", "next", "latest"),
     ] {
         let path = format!("/api/prompts/greet.hello/diff{query}");
-        let answer = place.send("", ("GET", &path, "")).await;
+        let answer = place.send("", "GET", &path, "").await;
         assert_eq!(
             answer.header("content-type"),
             Some("text/plain; charset=utf-8")
@@ -192,7 +190,9 @@ async fn differences_are_in_lines() {
     let same = place
         .send(
             "",
-            ("GET", "/api/prompts/greet.hello/diff?from=2&to=next", ""),
+            "GET",
+            "/api/prompts/greet.hello/diff?from=2&to=next",
+            "",
         )
         .await;
     assert_eq!((same.status, same.body.as_str()), (200, ""));

@@ -45,7 +45,7 @@ async fn what_is_there_and_what_is_written_later_are_versions_by_the_store() {
     store.put(EntryKind::Prompt, &key, raw).await.unwrap();
     let body = json!({"userPrompt": "Over HTTP"}).to_string();
     let path = "/api/v1/prompts/greet.hello";
-    let written = place.ok("", ("PUT", path, &body)).await;
+    let written = place.ok("", "PUT", path, &body).await;
     assert_eq!(written["version"], 3);
     store.remove(EntryKind::Prompt, &key).await.unwrap();
     let four = [

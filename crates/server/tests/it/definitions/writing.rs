@@ -9,15 +9,15 @@ const HELLO: &str = "/api/v1/prompts/greet.hello";
 #[tokio::test]
 async fn a_definition_is_replaced_changed_removed_and_comes_back() {
     let place = start(&[]).await;
-    let put = async |request| {
-        let answer = place.send("", request).await;
-        assert!(answer.status < 300, "{request:?}: {answer:?}");
+    let put = async |method, path, body| {
+        let answer = place.send("", method, path, body).await;
+        assert!(answer.status < 300, "{method} {path} {body}: {answer:?}");
         let version = answer.header("quillet-version").map(str::to_owned);
         (answer.status, version.unwrap(), answer.json())
     };
     let new = "/api/prompts/team.new?message=begun";
     let one = r#"{"userPrompt":"One"}"#;
-    let (status, version, body) = put(("PUT", new, one)).await;
+    let (status, version, body) = put("PUT", new, one).await;
     assert_eq!((status, version.as_str()), (201, "1"));
     assert_eq!(
         (
@@ -42,22 +42,22 @@ async fn a_definition_is_replaced_changed_removed_and_comes_back() {
     assert!(body["created"].as_str().unwrap().ends_with('Z'), "{body}");
 
     // An equivalent definition creates no new version with PUT, but it does with POST.
-    let (status, version, body) = put(("PUT", new, "{ \"userPrompt\": \"One\" }")).await;
+    let (status, version, body) = put("PUT", new, "{ \"userPrompt\": \"One\" }").await;
     assert_eq!(
         (status, version.as_str(), &body["new"]),
         (200, "1", &json!(false))
     );
-    let (status, version, body) = put(("POST", new, one)).await;
+    let (status, version, body) = put("POST", new, one).await;
     assert_eq!(
         (status, version.as_str(), &body["new"]),
         (200, "2", &json!(true))
     );
 
     let patch = r#"{"userPrompt":"Two","title":"T","model":null}"#;
-    let (_, version, _) = put(("PATCH", new, patch)).await;
+    let (_, version, _) = put("PATCH", new, patch).await;
     assert_eq!(version, "3");
     let shown = place
-        .ok("", ("GET", "/api/prompts/team.new/versions/3", ""))
+        .ok("", "GET", "/api/prompts/team.new/versions/3", "")
         .await;
     assert_eq!(
         shown["definition"],
@@ -65,31 +65,27 @@ async fn a_definition_is_replaced_changed_removed_and_comes_back() {
     );
     let rendered = place.ok(
         "",
-        (
-            "POST",
-            "/api/render/prompts/team.new?min_revision=latest",
-            "{}",
-        ),
+        "POST",
+        "/api/render/prompts/team.new?min_revision=latest",
+        "{}",
     );
     assert_eq!(rendered.await["rendered_prompt"], "Two");
 
-    let (status, version, body) = put(("DELETE", "/api/prompts/team.new?message=gone", "")).await;
+    let (status, version, body) = put("DELETE", "/api/prompts/team.new?message=gone", "").await;
     assert_eq!(
         (status, version.as_str(), &body["removed"]),
         (200, "4", &json!(true))
     );
-    let gone = place
-        .send("", ("DELETE", "/api/prompts/team.new", ""))
-        .await;
+    let gone = place.send("", "DELETE", "/api/prompts/team.new", "").await;
     assert_eq!(code(&gone), (404, "not_found".to_owned()));
     let gone = place
-        .send("", ("GET", "/api/prompts/team.new?min_revision=latest", ""))
+        .send("", "GET", "/api/prompts/team.new?min_revision=latest", "")
         .await;
     assert_eq!(gone.status, 404);
-    let (status, version, _) = put(("PUT", new, one)).await;
+    let (status, version, _) = put("PUT", new, one).await;
     assert_eq!((status, version.as_str()), (201, "5"));
     let versions = place
-        .ok("", ("GET", "/api/prompts/team.new/versions", ""))
+        .ok("", "GET", "/api/prompts/team.new/versions", "")
         .await;
     let numbers = versions["versions"]
         .as_array()
@@ -133,10 +129,10 @@ async fn every_kind_is_written_in_its_forms() {
             "instructions",
         ),
     ] {
-        let answer = place.send_with("", ("PUT", path, body), headers).await;
+        let answer = place.send_with("", "PUT", path, body, headers).await;
         assert_eq!(answer.status, 201, "{path}: {answer:?}");
         let path = format!("{path}?min_revision=latest");
-        let shown = place.send("", ("GET", &path, "")).await;
+        let shown = place.send("", "GET", &path, "").await;
         assert_eq!(shown.status, 200, "{path}: {shown:?}");
         assert!(shown.body.contains(part), "{path}: {}", shown.body);
         assert!(!shown.body.contains("invalid"), "{path}: {}", shown.body);
@@ -148,16 +144,16 @@ async fn every_kind_is_written_in_its_forms() {
         ("/api/prompts/a..b", "{}", 400),
         ("/api/prompts/%20", "{}", 400),
     ] {
-        let answer = place.send("", ("PUT", path, body)).await;
+        let answer = place.send("", "PUT", path, body).await;
         assert_eq!(answer.status, status, "{path} {body}: {answer:?}");
     }
     let answer = place
-        .send("", ("PATCH", "/api/agents/k.f", r#"{"model":"n"}"#))
+        .send("", "PATCH", "/api/agents/k.f", r#"{"model":"n"}"#)
         .await;
     assert_eq!(code(&answer), (400, "request.body".to_owned()));
     assert_eq!(answer.json()["hint"], "replace it with PUT");
     let answer = place
-        .send("", ("PATCH", "/api/prompts/greet.helo", "{}"))
+        .send("", "PATCH", "/api/prompts/greet.helo", "{}")
         .await;
     assert_eq!(code(&answer), (404, "not_found".to_owned()));
     assert!(answer.body.contains("greet.hello"), "{}", answer.body);
@@ -168,7 +164,7 @@ async fn a_broken_definition_is_not_written_unless_that_is_meant() {
     let place = start(&[]).await;
     let broken = r#"{"userPrompt":"line one\n{{if .variables.x}}"}"#;
     for (method, path) in [("PUT", HELLO), ("POST", HELLO), ("PATCH", HELLO)] {
-        let answer = place.send("", (method, path, broken)).await;
+        let answer = place.send("", method, path, broken).await;
         assert_eq!(
             code(&answer),
             (422, "history.broken".to_owned()),
@@ -184,11 +180,11 @@ async fn a_broken_definition_is_not_written_unless_that_is_meant() {
         );
     }
     let versions = place
-        .ok("", ("GET", "/api/v1/prompts/greet.hello/versions", ""))
+        .ok("", "GET", "/api/v1/prompts/greet.hello/versions", "")
         .await;
     assert_eq!(versions["versions"].as_array().unwrap().len(), 1);
     let path = format!("{HELLO}?broken=allow");
-    let written = place.ok("", ("PUT", &path, broken)).await;
+    let written = place.ok("", "PUT", &path, broken).await;
     assert_eq!(
         (&written["version"], &written["new"]),
         (&json!(2), &json!(true))
@@ -197,7 +193,9 @@ async fn a_broken_definition_is_not_written_unless_that_is_meant() {
     let shown = place
         .ok(
             "",
-            ("GET", "/api/prompts/greet.hello?min_revision=latest", ""),
+            "GET",
+            "/api/prompts/greet.hello?min_revision=latest",
+            "",
         )
         .await;
     assert_eq!(shown["status"], "invalid");

@@ -17,14 +17,6 @@ use serde_json::{Value, json};
 use crate::client::{Connection, parse};
 use crate::test_agents::{AgentServer, AgentSetup, Event, events, names};
 
-/// The provider APIs and the names that select them in a request.
-const WIRES: [(ProviderApi, &str, &str); 4] = [
-    (ProviderApi::OpenAiChat, "openai", "chat"),
-    (ProviderApi::OpenAiResponses, "gpt", "responses"),
-    (ProviderApi::Anthropic, "claude", "chat"),
-    (ProviderApi::Gemini, "google", "chat"),
-];
-
 /// Resolves the models that requests describe.
 #[derive(Debug, Default)]
 struct Described(Http);
@@ -67,11 +59,17 @@ async fn server() -> AgentServer {
 }
 
 /// Returns a request for a model of the fake provider.
-fn to(provider: &FakeProvider, wire: (ProviderApi, &str, &str), model: &str, more: Value) -> Value {
+fn to(provider: &FakeProvider, wire: ProviderApi, model: &str, more: Value) -> Value {
+    let (model_type, format) = match wire {
+        ProviderApi::OpenAiChat => ("openai", "chat"),
+        ProviderApi::OpenAiResponses => ("gpt", "responses"),
+        ProviderApi::Anthropic => ("claude", "chat"),
+        ProviderApi::Gemini => ("google", "chat"),
+    };
     let mut body = json!({
         "model_config": {
-            "model_id": model, "model": wire.1, "api_key": "sk-secret", "api_format": wire.2,
-            "base_url": provider.base_url(wire.0),
+            "model_id": model, "model": model_type, "api_key": "sk-secret", "api_format": format,
+            "base_url": provider.base_url(wire),
         },
         "input": {"text": "Hello"},
     });
@@ -140,14 +138,14 @@ async fn texts_reasoning_calls_and_reasons_to_stop() {
             "content_filter",
         ),
     ];
-    for wire in WIRES {
+    for wire in ProviderApi::ALL {
         for (model, more, expected, reason) in &cases {
             let told = server.ask(&to(&provider, wire, model, more.clone())).await;
-            let case = format!("{model} over {:?}: {told:?}", wire.0);
+            let case = format!("{model} over {wire:?}: {told:?}");
             assert_eq!(names(&told), *expected, "{case}");
             let (_, done) = last(&told);
             // Anthropic reports a filtered reply as a refusal of the model.
-            let reason = match (*reason, wire.0) {
+            let reason = match (*reason, wire) {
                 ("content_filter", ProviderApi::Anthropic) => "refusal",
                 (reason, _) => reason,
             };
@@ -179,12 +177,12 @@ async fn every_failure_has_its_code_and_one_end() {
         ("fake-cut", &["stream_truncated"]),
         ("fake-bad-json", &["server_error"]),
     ];
-    for wire in WIRES {
+    for wire in ProviderApi::ALL {
         for (model, codes) in cases {
             let body = to(&provider, wire, model, json!({}));
             let told = server.ask(&body).await;
             let (name, error) = last(&told);
-            let case = format!("{model} over {:?}: {error}", wire.0);
+            let case = format!("{model} over {wire:?}: {error}");
             assert_eq!(name, "response.error", "{case}");
             assert!(codes.contains(&error["code"].as_str().unwrap()), "{case}");
             assert!(!error["message"].as_str().unwrap().is_empty(), "{case}");
@@ -196,7 +194,7 @@ async fn every_failure_has_its_code_and_one_end() {
 
 #[tokio::test]
 async fn a_provider_that_asks_to_wait_is_quoted() {
-    for wire in WIRES {
+    for wire in ProviderApi::ALL {
         let wait = ErrorResponse::RateLimited(Some(Duration::from_secs(7)));
         let provider = FakeProvider::start(ReplyScript::turns([ScriptedReply::failing(
             InjectedFault::Refuse(wait),
@@ -234,7 +232,7 @@ fn post(body: &Value, id: &str) -> String {
 
 #[tokio::test]
 async fn stopping_and_leaving_reach_the_provider_in_every_phase() {
-    for wire in WIRES {
+    for wire in ProviderApi::ALL {
         for model in ["fake-silent", "fake-silent-stream"] {
             let (provider, server) = (FakeProvider::start(ReplyScript::turns([])), server().await);
             let body = to(&provider, wire, model, json!({}));
@@ -260,7 +258,7 @@ async fn stopping_and_leaving_reach_the_provider_in_every_phase() {
 
 #[tokio::test]
 async fn what_a_cancelled_answer_has_cost_is_told_as_far_as_the_provider_did() {
-    for wire in [WIRES[2], WIRES[3]] {
+    for wire in [ProviderApi::Anthropic, ProviderApi::Gemini] {
         let (provider, server) = (FakeProvider::start(ReplyScript::turns([])), server().await);
         let body = to(&provider, wire, "fake-silent-stream", json!({}));
         let mut connection = Connection::open(server.address).await;
@@ -283,7 +281,7 @@ async fn what_a_cancelled_answer_has_cost_is_told_as_far_as_the_provider_did() {
 async fn arguments_that_were_cut_are_never_run() {
     let (provider, server) = (FakeProvider::start(ReplyScript::turns([])), server().await);
     let tools = json!({"tools": {"builtin": {"codebase.lookup": {}}}});
-    for wire in WIRES {
+    for wire in ProviderApi::ALL {
         let told = server
             .ask(&to(&provider, wire, "fake-cut-arguments", tools.clone()))
             .await;

@@ -103,8 +103,8 @@ impl Workbook {
         }
         let mut head = format!("{HEAD}{SHEET}<row>");
         for column in &columns {
-            let place = || ("its header".to_owned(), column.name.as_str());
-            string(&mut head, &column.name, BOLD).map_err(|length| too_long(length, place()))?;
+            string(&mut head, &column.name, BOLD)
+                .map_err(|length| too_long(length, "its header", &column.name))?;
         }
         head.push_str("</row>");
         Ok(Workbook {
@@ -127,9 +127,9 @@ impl RowFormat for Workbook {
             }
             sheet.push_str("<row>");
             for (cell, column) in row.iter().zip(&self.columns) {
-                let place = || (format!("row {}", self.height), column.name.as_str());
+                let place = || format!("row {}", self.height);
                 let written = value(&mut sheet, cell, column.value_type);
-                written.map_err(|length| too_long(length, place()))?;
+                written.map_err(|length| too_long(length, &place(), &column.name))?;
             }
             sheet.push_str("</row>");
             self.height += 1;
@@ -177,7 +177,7 @@ fn unpacked(error: &io::Error) -> ExportError {
     failed(error.to_string())
 }
 
-fn too_long(length: usize, (place, column): (String, &str)) -> ExportError {
+fn too_long(length: usize, place: &str, column: &str) -> ExportError {
     failed(format!(
         "{place} of column {column:?} has {length} characters (limit {MAX_CHARACTERS}); \
          csv and parquet have no such limit"

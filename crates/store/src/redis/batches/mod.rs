@@ -493,7 +493,8 @@ impl Batches for RedisBatches {
     fn answered<'a>(
         &'a self,
         id: &'a str,
-        (first, last): (u64, u64),
+        first: u64,
+        last: u64,
     ) -> BoxFuture<'a, Result<Vec<u64>, StoreError>> {
         async move {
             let names = self.names(id);

@@ -92,9 +92,9 @@ enum Markup<'t> {
 
 /// A field whose parts are not parsed yet: the spans of its name and specifier.
 struct RawField {
-    name: (usize, usize),
+    name: Span,
     conversion: Option<(char, usize)>,
-    spec: (usize, usize),
+    spec: Span,
 }
 
 impl<'t> Parser<'t> {
@@ -154,18 +154,14 @@ impl<'t> Parser<'t> {
                 }
                 continue;
             };
-            let (from, to) = raw.spec;
             let mut inner = Parser {
-                text: self.text.get(..to).unwrap_or_default(),
-                at: if nested { to } else { from },
+                text: self.text.get(..raw.spec.end).unwrap_or_default(),
+                at: if nested { raw.spec.end } else { raw.spec.start },
                 rules: self.rules,
                 problems: Vec::new(),
             };
             places.push(FieldPlace {
-                name: Span {
-                    start: raw.name.0,
-                    end: raw.name.1,
-                },
+                name: raw.name,
                 conversion: raw.conversion.map(|(letter, at)| (at, letter)),
                 nested: inner.places(true, faults),
                 closed: true,
@@ -214,7 +210,7 @@ impl<'t> Parser<'t> {
     /// Reads a field after its opening brace.
     fn field(&mut self, nested: bool) -> Result<Field, ParseProblem> {
         let raw = self.raw()?;
-        let (start, end) = raw.name;
+        let Span { start, end } = raw.name;
         let name = &self.text[start..end];
         if self.rules == Rules::LangChain {
             self.check_strict(name, start, raw.spec)?;
@@ -260,9 +256,12 @@ impl<'t> Parser<'t> {
             }
         };
         let mut raw = RawField {
-            name: (start, end.0),
+            name: Span { start, end: end.0 },
             conversion: None,
-            spec: (self.at, self.at),
+            spec: Span {
+                start: self.at,
+                end: self.at,
+            },
         };
         let closed = match end.1 {
             b'}' => true,
@@ -299,13 +298,16 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn raw_spec(&mut self, field: usize) -> Result<(usize, usize), ParseProblem> {
+    fn raw_spec(&mut self, field: usize) -> Result<Span, ParseProblem> {
         let start = self.at;
         let mut open = 1;
         loop {
             match self.byte() {
                 Some(b'{') => open += 1,
-                Some(b'}') if open == 1 => return Ok((start, self.at - 1)),
+                Some(b'}') if open == 1 => {
+                    let end = self.at - 1;
+                    return Ok(Span { start, end });
+                }
                 Some(b'}') => open -= 1,
                 Some(_) => {}
                 None => return Err(self.unclosed(field)),
@@ -319,12 +321,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Reports features that LangChain rejects when a prompt is created.
-    fn check_strict(
-        &self,
-        name: &str,
-        start: usize,
-        spec: (usize, usize),
-    ) -> Result<(), ParseProblem> {
+    fn check_strict(&self, name: &str, start: usize, spec: Span) -> Result<(), ParseProblem> {
         let end = start + name.len();
         let refused = |message: String| Err(ParseProblem::at(message, start, end));
         if name.contains(['.', '[', ']']) {
@@ -339,19 +336,15 @@ impl<'t> Parser<'t> {
                  all digits as they are interpreted as positional arguments."
             ));
         }
-        if self.text[spec.0..spec.1].contains(['{', '}']) {
+        if self.text[spec.start..spec.end].contains(['{', '}']) {
             let message = "Invalid format specifier in f-string template. \
                            Nested replacement fields are not allowed.";
-            return Err(ParseProblem::at(message, spec.0, spec.1));
+            return Err(ParseProblem::at(message, spec.start, spec.end));
         }
         Ok(())
     }
 
-    fn layout(
-        &self,
-        (start, end): (usize, usize),
-        nested: bool,
-    ) -> Result<FormatSpec, ParseProblem> {
+    fn layout(&self, Span { start, end }: Span, nested: bool) -> Result<FormatSpec, ParseProblem> {
         let text = &self.text[start..end];
         let problem = |error: SpecError| {
             ParseProblem::at(error.to_string(), start, end)

@@ -484,7 +484,7 @@ pub(super) fn body(nodes: Vec<Node>, params: usize) -> BlockBody {
 fn closed(open: OpenBlock, part: BlockBody, close: TrimMarkers) -> Node {
     match open.kind {
         OpenKind::Partial(name, arguments) => {
-            partial(name, arguments, Some(part), (open.strip, close), open.span)
+            partial(name, arguments, Some(part), open.strip, close, open.span)
         }
         OpenKind::Inline(name) => Node::Inline(Box::new(InlinePartial {
             name,
@@ -531,7 +531,8 @@ pub(super) fn partial(
     name: PartialName,
     arguments: ArgumentExprs,
     body: Option<BlockBody>,
-    (open, close): (TrimMarkers, TrimMarkers),
+    open: TrimMarkers,
+    close: TrimMarkers,
     span: Span,
 ) -> Node {
     Node::Partial(Box::new(Partial {

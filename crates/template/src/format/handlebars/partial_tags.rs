@@ -41,7 +41,7 @@ impl Parser<'_, '_> {
         let span = self.span(start);
         let strip = TrimMarkers { open, close };
         self.nodes
-            .push(partial(name, arguments, None, (strip, strip), span));
+            .push(partial(name, arguments, None, strip, strip, span));
         Ok(())
     }
 

@@ -227,9 +227,9 @@ impl Evaluator<'_, '_> {
                 (first.collect::<String>() + &rest.as_str().to_lowercase()).into()
             }
             "swapcase" => text.chars().map(swap_case).collect::<String>().into(),
-            "strip" => self.strip(text, given, (true, true))?,
-            "lstrip" => self.strip(text, given, (true, false))?,
-            "rstrip" => self.strip(text, given, (false, true))?,
+            "strip" => self.strip(text, given, true, true)?,
+            "lstrip" => self.strip(text, given, true, false)?,
+            "rstrip" => self.strip(text, given, false, true)?,
             "startswith" => affix(text, given, |text, part| text.starts_with(part))?,
             "endswith" => affix(text, given, |text, part| text.ends_with(part))?,
             "removeprefix" => {
@@ -293,13 +293,14 @@ impl Evaluator<'_, '_> {
         &mut self,
         text: &str,
         given: &EvaluatedArguments,
-        sides: (bool, bool),
+        left: bool,
+        right: bool,
     ) -> Result<Value, StopReason> {
         let chars = match given.get(0, "chars") {
             None | Some(Value::None) => None,
             Some(_) => Some(given.str(0, "chars", "")?),
         };
-        Ok(trimmed(text, chars, sides).into())
+        Ok(trimmed(text, chars, left, right).into())
     }
 
     fn split(
@@ -536,14 +537,14 @@ pub(super) fn cased_words(text: &str, starts: impl Fn(char) -> bool) -> String {
 }
 
 /// Strips these characters, or blanks, from the selected sides.
-pub(super) fn trimmed<'a>(text: &'a str, chars: Option<&str>, sides: (bool, bool)) -> &'a str {
+pub(super) fn trimmed<'a>(text: &'a str, chars: Option<&str>, left: bool, right: bool) -> &'a str {
     let strips = |c: char| chars.map_or(c.is_whitespace(), |chars| chars.contains(c));
-    let text = if sides.0 {
+    let text = if left {
         text.trim_start_matches(strips)
     } else {
         text
     };
-    if sides.1 {
+    if right {
         text.trim_end_matches(strips)
     } else {
         text

@@ -485,8 +485,9 @@ impl Evaluator<'_, '_> {
         match &*self.unmarked(value) {
             Value::List(list) if list.has_places() => {
                 // A slice of a range is another range, so its items are not created.
-                if let Some(range) = list.as_range() {
-                    return Ok(Value::List(slice_of_range(range, list.len(), parts)?));
+                if let Some((first, _, step)) = list.as_range() {
+                    let range = slice_of_range(first, step, list.len(), parts)?;
+                    return Ok(Value::List(range));
                 }
                 let indices = slice_indices(list.len(), parts)?;
                 self.charge(indices.len() * VALUE_SIZE)?;
@@ -670,7 +671,8 @@ fn character(text: &str, index: i64) -> Option<Value> {
 
 /// Returns a slice of a range as a range.
 fn slice_of_range(
-    (first, _, step): (i64, i64, i64),
+    first: i64,
+    step: i64,
     len: usize,
     parts: [Option<i64>; 3],
 ) -> Result<List, StopReason> {

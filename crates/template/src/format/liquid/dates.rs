@@ -99,29 +99,30 @@ impl Time {
         let today = Time::of_clock(now)?.civil.date();
         if let Some(found) = captured(&COMPACT, text) {
             let date = day(group(&found, 1)?, group(&found, 2)?, group(&found, 3)?)?;
-            let seconds = group(&found, 6).unwrap_or(0);
-            let clock = (group(&found, 4)?, group(&found, 5)?, seconds, 0);
-            return Time::at(date, clock, found.get(7).map(|zone| zone.as_str()));
+            let (hour, minute) = (group(&found, 4)?, group(&found, 5)?);
+            let second = group(&found, 6).unwrap_or(0);
+            let zone = found.get(7).map(|zone| zone.as_str());
+            return Time::at(date, hour, minute, second, 0, zone);
         }
         let Some(found) = captured(&CLOCK, text) else {
             let hour = captured(&HOUR, text);
             let date = read_date(text, today);
             return match (date, hour) {
                 (None, None) => None,
-                (date, None) => Time::at(date?, (0, 0, 0, 0), None),
+                (date, None) => Time::at(date?, 0, 0, 0, 0, None),
                 (date, Some(found)) => {
                     let half = found.get(2).map(|half| half.as_str());
                     let hour = of_half(group(&found, 1)?, half)?;
-                    Time::at(date.unwrap_or(today), (hour, 0, 0, 0), None)
+                    Time::at(date.unwrap_or(today), hour, 0, 0, 0, None)
                 }
             };
         };
         let half = found.get(5).map(|half| half.as_str());
         let hour = of_half(group(&found, 1)?, half)?;
-        let seconds = group(&found, 3).unwrap_or(0);
+        let minute = group(&found, 2)?;
+        let second = group(&found, 3).unwrap_or(0);
         let fraction = found.get(4).map_or("", |digits| digits.as_str());
         let fraction = format!("{fraction:0<9}")[..9].parse().unwrap_or(0);
-        let clock = (hour, group(&found, 2)?, seconds, fraction);
         // The date is in the text around the time of day.
         let whole = found.get(0)?;
         let lead = whole
@@ -130,12 +131,16 @@ impl Time {
             .unwrap_or(0);
         let rest = format!("{} {}", &text[..whole.start() + lead], &text[whole.end()..]);
         let date = read_date(&rest, today).unwrap_or(today);
-        Time::at(date, clock, found.get(6).map(|zone| zone.as_str()))
+        let zone = found.get(6).map(|zone| zone.as_str());
+        Time::at(date, hour, minute, second, fraction, zone)
     }
 
     fn at(
         date: Date,
-        (hour, minute, second, fraction): (i8, i8, i8, i32),
+        hour: i8,
+        minute: i8,
+        second: i8,
+        fraction: i32,
         zone: Option<&str>,
     ) -> Option<Self> {
         if !(0..=24).contains(&hour) || minute > 59 || second > 60 {

@@ -104,13 +104,16 @@ pub(crate) async fn create_batch(
         return Err(problem(ErrorCode::InvalidValue, message).with_param("input_file_id"));
     }
     let batching = batching(&call.app)?;
-    let order = order(
+    let mut order = order(
         &file.owner,
-        (input, endpoint),
-        (words, time),
-        (metadata, provider),
+        input,
+        endpoint,
+        words,
+        time,
+        provider,
         &batching.options,
     );
+    order.metadata = metadata;
     // Otherwise the input could expire before the batch ends.
     if file.expires < order.expires {
         let message = "input_file_id: the file expires before the batch does: upload it again, or shorten completion_window";

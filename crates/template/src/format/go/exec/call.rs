@@ -29,8 +29,8 @@ impl<'a> Executor<'a, '_, '_> {
             FunctionBinding::Late => self.late(function, whole, arguments, last),
             FunctionBinding::Native(native) => self.native(native, whole, arguments, last),
             FunctionBinding::Builtin(builtin) => {
-                let arity = builtin.arity();
-                self.check_count(&function.name, arity, arguments, last.is_some())?;
+                let (fixed, variadic) = builtin.arity();
+                self.check_count(&function.name, fixed, variadic, arguments, last.is_some())?;
                 match builtin {
                     BuiltinFunction::And => self.and_or(false, arguments, last),
                     BuiltinFunction::Or => self.and_or(true, arguments, last),
@@ -49,7 +49,8 @@ impl<'a> Executor<'a, '_, '_> {
     fn check_count(
         &self,
         name: &str,
-        (fixed, variadic): (usize, bool),
+        fixed: usize,
+        variadic: bool,
         arguments: &[Node],
         has_last: bool,
     ) -> Result<(), StopReason> {
@@ -213,7 +214,8 @@ impl<'a> Executor<'a, '_, '_> {
         let fixed = function.params.len() - usize::from(function.variadic);
         self.check_count(
             function.name,
-            (fixed, function.variadic),
+            fixed,
+            function.variadic,
             arguments,
             last.is_some(),
         )?;
@@ -379,7 +381,8 @@ impl<'a> Executor<'a, '_, '_> {
         let last = self.commands(before)?;
         self.at_node(&command.first);
         let arguments = &command.arguments;
-        self.check_count(&function.name, builtin.arity(), arguments, last.is_some())?;
+        let (fixed, variadic) = builtin.arity();
+        self.check_count(&function.name, fixed, variadic, arguments, last.is_some())?;
         // An action with a placeholder prints nothing.
         let Some(base) = self.format_arguments(builtin, arguments, last)? else {
             return Ok(true);

@@ -212,13 +212,13 @@ impl Evaluator<'_, '_> {
             Some(Value::List(list)) if !list.is_empty() => {
                 for (index, item) in list.iter().enumerate() {
                     let last = index + 1 == list.len();
-                    self.turn(body, item, Key::Index(index), (index, last), scope)?;
+                    self.turn(body, item, Key::Index(index), index, last, scope)?;
                 }
             }
             Some(Value::Map(map)) if !map.is_empty() => {
                 for (index, (key, value)) in map.iter().enumerate() {
                     let last = index + 1 == map.len();
-                    self.turn(body, value, Key::Name(key), (index, last), scope)?;
+                    self.turn(body, value, Key::Name(key), index, last, scope)?;
                 }
             }
             _ => return Ok(BranchOutcome::Next),
@@ -231,7 +231,8 @@ impl Evaluator<'_, '_> {
         body: Option<&BlockBody>,
         item: &Value,
         key: Key<'_>,
-        (index, last): (usize, bool),
+        index: usize,
+        last: bool,
         scope: &Scope<'_>,
     ) -> Result<(), StopReason> {
         // Each iteration is a step even with an empty body, so that long lists count.

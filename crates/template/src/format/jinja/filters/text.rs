@@ -67,7 +67,7 @@ pub(super) fn trim(
         Some(chars) => Some(e.text(chars)?),
     };
     e.charge(text.len())?;
-    Ok(trimmed(&text, chars.as_deref(), (true, true)).into())
+    Ok(trimmed(&text, chars.as_deref(), true, true).into())
 }
 
 pub(super) fn center(

@@ -41,3 +41,14 @@ pub use redis::{Cluster, RedisServer, SentinelSet, TempDir, free_port, wait_for}
 pub use sshd::Sshd;
 pub use store::TestStore;
 pub use tools::EchoTools;
+
+/// Step between the cases of a long table that a test runs. `scripts/trials` sets `TRIALS_WHOLE`,
+/// and the step is 1 then.
+#[must_use]
+pub fn sample_step(step: usize) -> usize {
+    if std::env::var_os("TRIALS_WHOLE").is_some() {
+        1
+    } else {
+        step
+    }
+}

@@ -1,4 +1,5 @@
-//! One of two servers is killed after each possible journal step.
+//! One of two servers is killed after a journal step: each step in `scripts/trials`, a sample
+//! otherwise.
 //!
 //! The barrier stops the journal after an exact step. In SQLite, a trigger rejects later steps. For
 //! Redis, the server connects through a proxy that does not forward them. The killed process has
@@ -8,6 +9,7 @@
 use std::net::TcpStream;
 use std::time::Duration;
 
+use quillet_test_support::sample_step;
 use rusqlite::Connection;
 
 use super::scripts::{self, SCRIPT};
@@ -87,8 +89,9 @@ impl Barrier for Trigger {
     }
 }
 
-/// Kills the server at every possible number of journal steps.
-fn killed_everywhere(kind: Kind, journal: &str, barrier: &impl Barrier) {
+/// Kills the server at the journal steps from `first`. Each caller begins at another step, so that
+/// the samples differ.
+fn killed_at_steps(kind: Kind, journal: &str, barrier: &impl Barrier, first: usize) {
     let (calm, steps) = {
         let world = kind.world(journal);
         let server = world.server();
@@ -105,8 +108,9 @@ fn killed_everywhere(kind: Kind, journal: &str, barrier: &impl Barrier) {
         "{:>5} {:>6} {:>12} {:>9} {:>8} {:>8}",
         "point", "killed", "last step", "asked", "repeated", "decided"
     );
-    for point in 1..steps as u64 {
-        killed_at(kind, journal, barrier, point, &calm);
+    let step = sample_step(4);
+    for point in (1..steps).skip((first - 1) % step).step_by(step) {
+        killed_at(kind, journal, barrier, point as u64, &calm);
     }
 }
 
@@ -148,12 +152,12 @@ fn killed_at(kind: Kind, journal: &str, barrier: &impl Barrier, point: u64, calm
 
 #[test]
 fn a_run_comes_to_the_same_end_wherever_its_process_is_killed_with_sqlite() {
-    killed_everywhere(Kind::Agent, "sqlite:journal.db", &Trigger);
+    killed_at_steps(Kind::Agent, "sqlite:journal.db", &Trigger, 1);
 }
 
 #[test]
 fn a_script_comes_to_the_same_end_wherever_its_process_is_killed_with_sqlite() {
-    killed_everywhere(Kind::Script, "sqlite:journal.db", &Trigger);
+    killed_at_steps(Kind::Script, "sqlite:journal.db", &Trigger, 2);
 }
 
 #[cfg(feature = "redis")]
@@ -183,22 +187,22 @@ mod redis {
         }
     }
 
-    fn everywhere(kind: Kind) {
+    fn killed(kind: Kind, first: usize) {
         let redis = RedisServer::start();
         let barrier = Passed {
             redis: redis.url(),
             proxy: RefCell::default(),
         };
-        killed_everywhere(kind, &redis.url(), &barrier);
+        killed_at_steps(kind, &redis.url(), &barrier, first);
     }
 
     #[test]
     fn a_run_comes_to_the_same_end_wherever_its_process_is_killed_with_redis() {
-        everywhere(Kind::Agent);
+        killed(Kind::Agent, 3);
     }
 
     #[test]
     fn a_script_comes_to_the_same_end_wherever_its_process_is_killed_with_redis() {
-        everywhere(Kind::Script);
+        killed(Kind::Script, 4);
     }
 }

@@ -20,16 +20,16 @@ use crate::step_store::StepStore;
 /// Arguments of `quillet worker batch`.
 #[derive(Debug, clap::Args)]
 pub struct BatchArgs {
-    /// File with one JSON object per line: `input` (question) or `variables` (object, for scripts),
-    /// and an optional `custom_id`.
+    /// File that contains one JSON object per line: `input` (a question) or `variables` (an object,
+    /// for scripts), and an optional `custom_id`.
     file: PathBuf,
     /// Model, agent/NAME, or prompt/ID of a script.
     #[arg(short, long, value_name = "MODEL")]
     model: Option<String>,
-    /// Output file, in the order of the lines.
+    /// Output file; its lines are in the order of the input.
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
-    /// Maximum number of unfinished rows.
+    /// Maximum number of concurrent rows.
     #[arg(short, long, value_name = "N", default_value = "100")]
     concurrency: usize,
 }

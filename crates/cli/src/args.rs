@@ -26,7 +26,7 @@ pub(crate) use sql::Sql;
 #[cfg(feature = "sql")]
 pub(crate) use sql::{OutputFormat, ShowRows, SqlCommand, SqlEval};
 
-/// Heading of the options that every command has.
+/// Heading of the options that every command accepts.
 const GLOBAL: &str = "Global options";
 
 /// A prompt engine for templates, scripts, agents and databases.
@@ -91,7 +91,7 @@ pub(crate) enum Command {
     Render(Render),
     /// Find syntax errors and unknown names in templates and definitions.
     Check(CheckArgs),
-    /// Convert a template or prompt file to another format, if an exact counterpart exists.
+    /// Convert a template or prompt file to an equivalent file in another format.
     Convert(Convert),
     /// Run a script, or send a prompt file or a stored prompt to its model.
     Run(Box<RunArgs>),
@@ -103,7 +103,7 @@ pub(crate) enum Command {
     Fmt(Fmt),
     /// Start the language server for scripts on standard input and output.
     Lsp(Lsp),
-    /// Start an MCP server with the stored prompts and tools on standard input and output.
+    /// Serve the stored prompts and tools over MCP on standard input and output.
     Mcp(Mcp),
     /// Ask a model one question.
     Ask(AskArgs),
@@ -122,7 +122,7 @@ pub(crate) enum Command {
     /// Inspect, approve, resume and fork durable runs.
     #[command(subcommand)]
     Runs(Runs),
-    /// Run durable runs on Temporal; passes all arguments to quillet-worker.
+    /// Pass all arguments to quillet-worker, which executes durable runs on Temporal.
     #[command(disable_help_flag = true)]
     Worker {
         /// Arguments of quillet-worker.
@@ -155,12 +155,12 @@ pub(crate) enum Command {
     Config(ConfigCommand),
     /// Check the configuration, the store, models and databases.
     Doctor(Doctor),
-    /// Run the JavaScript of one script in this process; started by other commands only.
+    /// Run the JavaScript of one script in this process; for internal use only.
     #[command(hide = true)]
     JsWorker,
-    /// Print the completion script of a shell.
+    /// Print a completion script for a shell.
     Completions {
-        /// Shell to complete for.
+        /// Shell that runs the completion script.
         shell: Shell,
     },
 }
@@ -168,7 +168,7 @@ pub(crate) enum Command {
 /// The `--store` option.
 #[derive(Debug, Default, Args)]
 pub(crate) struct StoreArgs {
-    /// Store: dir:PATH, sqlite:FILE, redis://HOST, memory:demo.
+    /// Store: dir:PATH, sqlite:FILE, redis://HOST or memory:demo.
     #[arg(short, long, value_name = "URL")]
     pub(crate) store: Option<String>,
 }
@@ -176,7 +176,7 @@ pub(crate) struct StoreArgs {
 /// The `--schema` option.
 #[derive(Debug, Default, Args)]
 pub(crate) struct SchemaArgs {
-    /// JSON Schema (a JSON or YAML file) that .prompt files use as `schema: NAME`; repeatable.
+    /// JSON Schema file (JSON or YAML) that .prompt files refer to as `schema: NAME`; repeatable.
     #[arg(long = "schema", value_name = "NAME=FILE")]
     pub(crate) schemas: Vec<String>,
 }
@@ -220,19 +220,20 @@ pub(crate) struct Mcp {
 /// Options that select a model or an agent, and its tools.
 #[derive(Debug, Args)]
 pub(crate) struct ModelArgs {
-    /// Model: gpt-6-sol, claude-…, gemini-…, PROVIDER/NAME, or mock.
+    /// Model: gpt-6-sol, claude-…, gemini-…, PROVIDER/NAME or mock.
     #[arg(short, long, value_name = "NAME")]
     pub(crate) model: Option<String>,
     /// Address of an OpenAI-compatible API.
     #[arg(short = 'u', long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
-    /// Stored agent, with its model, instructions, tools and skills.
+    /// Stored agent, which sets the model, instructions, tools and skills.
     #[arg(short, long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
     /// System prompt.
     #[arg(long, value_name = "TEXT")]
     pub(crate) system: Option<String>,
-    /// Pattern of tools the model may call: weather, docs*, prompt/*, '!search'; repeatable.
+    /// Pattern for the tools that the model may call, such as weather, docs*, prompt/* or
+    /// '!search'; repeatable.
     #[arg(short, long, value_name = "PATTERN")]
     pub(crate) tool: Vec<String>,
     /// Skill the model may load, or a folder of skills; repeatable.
@@ -250,7 +251,7 @@ pub(crate) struct ModelArgs {
     /// Print the answer as plain text, without formatting its Markdown.
     #[arg(long)]
     pub(crate) raw: bool,
-    /// Use the built-in examples and a mock model that may call all their tools.
+    /// Use the built-in examples and a mock model, which may call all example tools.
     #[arg(long)]
     pub(crate) demo: bool,
     #[command(flatten)]
@@ -276,14 +277,14 @@ fn temperature(text: &str) -> Result<f64, String> {
 
 #[derive(Debug, Args)]
 pub(crate) struct AskArgs {
-    /// Question, or a prompt file to render and send; standard input is appended, and - reads the
-    /// question from standard input.
+    /// Question, prompt file to render and send, or - to read the question from standard input;
+    /// otherwise, piped input is appended to the question.
     #[arg(value_name = "QUESTION")]
     pub(crate) question: Vec<String>,
-    /// Variable of the prompt: name=text, name=@file, name:=json; repeatable.
+    /// Variable of the prompt, as name=text, name=@file or name:=json; repeatable.
     #[arg(short = 'D', value_name = "NAME=VALUE")]
     pub(crate) define: Vec<String>,
-    /// File with variables of the prompt: JSON, YAML or TOML.
+    /// JSON, YAML or TOML file that contains variables of the prompt.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) data: Option<String>,
     #[command(flatten)]
@@ -293,7 +294,7 @@ pub(crate) struct AskArgs {
     /// Image to send with the question: a file or an https address; repeatable.
     #[arg(long, value_name = "FILE|URL")]
     pub(crate) image: Vec<String>,
-    /// Session to continue; a new one if it does not exist.
+    /// Session to continue; created if it does not exist.
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
     /// Print JSON with the text, tool calls, tokens and cost.
@@ -308,7 +309,7 @@ pub(crate) struct AskArgs {
 pub(crate) struct Chat {
     #[command(flatten)]
     pub(crate) talk: ModelArgs,
-    /// Session to continue; a new one if it does not exist.
+    /// Session to continue; created if it does not exist.
     #[arg(long, value_name = "ID", conflicts_with = "resume")]
     pub(crate) session: Option<String>,
     /// Continue the last session.
@@ -338,13 +339,13 @@ fn providers() -> impl TypedValueParser<Value = KeyProvider> {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeysCommand {
-    /// List API keys with their source and last characters.
+    /// List the source and the last four characters of each API key.
     List {
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Save a key, read from standard input or a prompt.
+    /// Save a key that you type in the terminal or pass on standard input.
     Set {
         /// Provider of the key.
         #[arg(value_parser = providers())]
@@ -366,10 +367,10 @@ pub(crate) enum Trace {
         /// Maximum number of entries.
         #[arg(short = 'n', long = "number", value_name = "N", default_value = "20")]
         most: usize,
-        /// Only traces whose model or name contains this text.
+        /// List only traces whose model or name contains this text.
         #[arg(short, long, value_name = "TEXT")]
         model: Option<String>,
-        /// Only traces with a failed step.
+        /// List only traces that have a failed step.
         #[arg(long)]
         failed: bool,
         /// Print JSON.
@@ -378,7 +379,7 @@ pub(crate) enum Trace {
     },
     /// Show the steps of a run.
     Show {
-        /// Trace id or its prefix, or last.
+        /// Trace id, the first characters of one, or last for the latest trace.
         #[arg(default_value = "last")]
         id: String,
         /// Print JSON.
@@ -389,21 +390,22 @@ pub(crate) enum Trace {
 
 #[derive(Debug, Args)]
 pub(crate) struct Render {
-    /// Template (.tmpl, .j2, .hbs, .liquid and others), prompt file (.prompt, .prompty, .json,
-    /// .yaml), - for standard input, or the id of a stored prompt.
+    /// Template (.tmpl, .j2, .hbs, .liquid and others), prompt file (.prompt, .prompty, .json or
+    /// .yaml), id of a stored prompt, or - for standard input.
     #[arg(value_name = "FILE|ID")]
     pub(crate) target: String,
-    /// Variable: name=text, name=@file, name:=json; a.b=x sets a field; repeatable.
+    /// Variable, as name=text, name=@file or name:=json; a.b=x sets a field; repeatable.
     #[arg(short = 'D', value_name = "NAME=VALUE")]
     pub(crate) define: Vec<String>,
-    /// File with variables: JSON, YAML or TOML; - reads JSON or YAML from standard input.
+    /// JSON, YAML or TOML file that contains variables; - reads JSON or YAML from standard input.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) data: Option<String>,
-    /// Template format: go, jinja, handlebars, mustache, liquid, semantic-kernel, f-string and
-    /// others, or an alias (docs/formats); by default taken from the file ending.
+    /// Template format, such as go, jinja, handlebars, mustache, liquid, semantic-kernel or
+    /// f-string (docs/formats lists all formats and aliases); by default determined by the file
+    /// extension.
     #[arg(short, long)]
     pub(crate) format: Option<String>,
-    /// Accept missing variables, as the template format itself does.
+    /// Treat missing variables as the template format does, instead of reporting an error.
     #[arg(long)]
     pub(crate) lenient: bool,
     /// Print JSON, including tool calls that failed.
@@ -417,16 +419,16 @@ pub(crate) struct Render {
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
-    /// Files and folders; by default everything in the store.
+    /// Files and folders to check; by default everything in the store.
     #[arg(required_unless_present = "store", value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Format of templates whose file ending is unknown.
+    /// Format of templates that have an unknown file extension.
     #[arg(short, long)]
     pub(crate) format: Option<String>,
     /// Folder to search for scripts by id, as in `quillet run`; repeatable.
     #[arg(short = 'I', long = "search", value_name = "DIR")]
     pub(crate) search: Vec<PathBuf>,
-    /// Check the stored prompt versions with this label instead of the served ones; `latest` is the
+    /// Label of the prompt versions to check, instead of the served versions; `latest` is the
     /// newest version.
     #[arg(long, value_name = "NAME")]
     pub(crate) label: Option<String>,
@@ -435,21 +437,21 @@ pub(crate) struct CheckArgs {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) schemas: SchemaArgs,
-    /// Store whose tools and variables are known.
+    /// Store whose tools and variables the files may use.
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Convert {
-    /// Template, prompt file, folder of both, or - for standard input.
+    /// Template, prompt file, folder of such files, or - for standard input.
     #[arg(value_name = "PATH")]
     pub(crate) source: String,
     /// Target format: go, jinja, jinja-plain, semantic-kernel, handlebars, mustache, liquid,
     /// f-string, dotprompt, prompty or json.
     #[arg(short, long, value_name = "FORMAT")]
     pub(crate) to: Option<String>,
-    /// Source format; by default taken from the file name.
+    /// Source format; by default determined by the file name.
     #[arg(short, long, value_name = "FORMAT")]
     pub(crate) from: Option<String>,
     /// Output file, or output folder if PATH is a folder.
@@ -458,18 +460,18 @@ pub(crate) struct Convert {
     /// Replace existing files.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Type of a variable: NAME=text, integer, number, boolean, list or object; items[].title=text
-    /// for fields of items; repeatable.
+    /// Type of a variable: text, integer, number, boolean, list or object; items[].title=text sets
+    /// the type of a field of each list item; repeatable.
     #[arg(short, long, value_name = "NAME=KIND")]
     pub(crate) kind: Vec<String>,
     /// Assume that undeclared variables are text or integers.
     #[arg(long)]
     pub(crate) assume_text: bool,
-    /// Reject conversions that are exact for some values only.
+    /// Reject conversions that are exact only for some values.
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Omit the deployment settings of a prompt file: connection, configuration, provider, apiType
-    /// chat.
+    /// Omit the deployment settings of a prompt file: connection, configuration, provider and
+    /// `apiType: chat`.
     #[arg(long)]
     pub(crate) drop_deployment: bool,
 }
@@ -495,9 +497,10 @@ pub(crate) enum DefinitionCommand {
     #[command(visible_alias = "put")]
     Add {
         id: String,
-        /// File, - for standard input, or the value of a variable.
+        /// File that contains the definition, or - for standard input; for a variable, the value
+        /// itself.
         source: String,
-        /// Save an invalid definition.
+        /// Save the definition even if it is invalid.
         #[arg(long)]
         force: bool,
         #[command(flatten)]
@@ -600,7 +603,7 @@ impl Cli {
 }
 
 impl Command {
-    /// Whether sessions and traces go to the user's data folder if no setting says otherwise.
+    /// Whether sessions and traces are stored in the user's data folder by default.
     pub(crate) fn is_personal(&self) -> bool {
         matches!(self, Command::Ask(_) | Command::Chat(_) | Command::Trace(_))
     }

@@ -230,7 +230,7 @@ test('a draft survives a reload, and leaving asks', async () => {
   await template.fill('Not saved yet');
   await page.reload();
   await ready(page);
-  await page.getByText('Restored the unsaved changes of this tab.').waitFor();
+  await page.getByText('Restored the unsaved changes from this tab.').waitFor();
   assert.equal(await template.inputValue(), 'Not saved yet');
   await page.getByRole('link', { name: 'All prompts' }).click();
   await page.getByRole('button', { name: 'Stay on this page' }).click();

@@ -197,7 +197,7 @@ function askToken(wrong) {
       'form',
       { onsubmit: (event) => (event.preventDefault(), close(textOf(input).trim())) },
       wrong && h('p', { class: 'bad', role: 'alert' }, t('The server rejected the token. It is invalid or was revoked.')),
-      field(t('Access token'), input, t('Kept until you close this tab.')),
+      field(t('Access token'), input, t('The token is kept until you close this tab.')),
       h('div', { class: 'row end' }, button(t('Cancel'), () => close(null)), h('button', { class: 'main' }, t('Use token'))),
     );
   });

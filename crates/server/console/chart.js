@@ -60,7 +60,7 @@ export function chart(planned) {
   const x = (index) => (kind === 'bars' ? LEFT + index * step : LEFT + (index / (points.length - 1)) * (WIDTH - LEFT - RIGHT));
   const largest = points.reduce((best, point) => (point[1] > best[1] ? point : best));
   const title = t('{value} by {label}', { value: shown(planned.value, 60), label: shown(planned.label, 60) });
-  const about = t('{count} values from {low} to {high}. {name} has the largest. The table lists all values.', {
+  const about = t('{count} values from {low} to {high}. {name} has the largest value. The table lists all values.', {
     count: number(points.length),
     low: number(Math.min(...values)),
     high: number(Math.max(...values)),

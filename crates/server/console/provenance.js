@@ -90,7 +90,7 @@ export function rendering(answer) {
     // If the template splits its own output into messages, segments exist only for the text before.
     if (at === 0 && segments.length > 0 && rendered.length > 0) {
       body.push(
-        h('details', null, h('summary', null, t('Text before it was split into messages')), segments.map((list) => h('pre', { class: 'result' }, pieces(list, explanation, seen)))),
+        h('details', null, h('summary', null, t('Rendered text before it is split into messages')), segments.map((list) => h('pre', { class: 'result' }, pieces(list, explanation, seen)))),
       );
     }
   }

@@ -9,11 +9,11 @@ use super::{StoreArgs, demo, set};
 
 #[derive(Debug, Args)]
 pub(crate) struct BatchArgs {
-    /// File with one JSON object per line: variables of the prompt, or requests in OpenAI's batch
-    /// format.
+    /// File that contains one JSON object per line: the variables of the prompt, or a request in
+    /// OpenAI's batch format.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Target: prompt/ID, agent/NAME or a model; requests that set a model keep it.
+    /// Model, agent/NAME or prompt/ID; used for each request that does not set a model.
     #[arg(short, long, value_name = "NAME")]
     pub(crate) model: Option<String>,
     /// Output file; failed rows go to OUT.errors.
@@ -22,11 +22,11 @@ pub(crate) struct BatchArgs {
     /// Report progress even when stderr is not a terminal.
     #[arg(long)]
     pub(crate) progress: bool,
-    /// Use the batch API of the model's provider (OpenAI, Anthropic): half the price, within a day;
-    /// for models and prompts only.
+    /// Use the provider's batch API (OpenAI or Anthropic), which costs half as much and answers
+    /// within a day; only for models and prompts.
     #[arg(long)]
     pub(crate) provider_batch: bool,
-    /// Maximum number of concurrent rows, instead of batch.concurrency.
+    /// Maximum number of concurrent rows; overrides batch.concurrency.
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub(crate) concurrency: Option<u64>,
     /// Address of an OpenAI-compatible API.

@@ -22,19 +22,19 @@ pub(crate) enum Versions {
     Show(Show),
     /// Compare two versions.
     Diff(Diff),
-    /// Set a label on one version or split it across several, or remove it.
+    /// Set a label on a version, split it across versions, or remove it.
     Label(Label),
     /// List the labels of a definition.
     Labels(Labels),
-    /// Move the label production to a version.
+    /// Move a label (production by default) to a version.
     Promote(Promote),
-    /// Move the label production back to the previous version.
+    /// Move a label (production by default) back to the previous version.
     Rollback(Rollback),
     /// Remove a definition and its labels; its versions remain.
     Rm(Remove),
     /// Delete old versions that no label points to.
     Gc(Collect),
-    /// Export version histories as JSON lines.
+    /// Export version histories in JSON Lines format.
     Export(ExportArgs),
     /// Import exported version histories.
     Import(ImportArgs),
@@ -86,7 +86,7 @@ impl KindArgs {
     }
 }
 
-/// Parser of kinds that have versions.
+/// Parser for kinds of definitions that have versions.
 fn kinds() -> impl TypedValueParser<Value = EntryKind> {
     let kinds = || {
         EntryKind::ALL
@@ -126,7 +126,7 @@ A folder has the layout of a store: prompts/, tools/, extensions/, agents/, data
 All definitions are checked before the first write. Unchanged definitions are skipped, so you
 can rerun an interrupted push.")]
 pub(crate) struct Push {
-    /// Folders with the layout of a store, and files of single definitions.
+    /// Folders that have the layout of a store, or files that each contain one definition.
     #[arg(value_name = "PATH", required = true)]
     pub(crate) paths: Vec<PathBuf>,
     #[command(flatten)]
@@ -134,16 +134,17 @@ pub(crate) struct Push {
     /// Label to move to each pushed version; repeatable.
     #[arg(long = "label", value_name = "NAME")]
     pub(crate) labels: Vec<String>,
-    /// Show what would change without writing.
+    /// Show the changes without writing them.
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Also save invalid definitions.
     #[arg(long)]
     pub(crate) broken: bool,
-    /// Remove stored definitions that are not in the folder, for each kind with a subfolder.
+    /// Remove stored definitions that are not in the folder; kinds without a subfolder are not
+    /// affected.
     #[arg(long)]
     pub(crate) prune: bool,
-    /// Id of a single file, instead of its name without the ending.
+    /// Id of the definition in a single file; by default the file name without its extension.
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<String>,
     #[command(flatten)]
@@ -153,22 +154,22 @@ pub(crate) struct Push {
 /// Write definitions to files.
 #[derive(Debug, Args)]
 pub(crate) struct Pull {
-    /// Target folder, with the layout of a store.
+    /// Folder to write to; it gets the layout of a store.
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
     /// Ids of definitions; all by default.
     #[arg(value_name = "ID")]
     pub(crate) ids: Vec<String>,
-    /// Write the versions with this label instead of the current definitions.
+    /// Label of the versions to write; by default the current definitions are written.
     #[arg(long, value_name = "NAME", conflicts_with = "at")]
     pub(crate) label: Option<String>,
-    /// Version selector: a label, a number, or sha256:DIGITS.
+    /// Version to write: a label, a number or sha256:DIGITS.
     #[arg(long, value_name = "MARK", requires = "ids")]
     pub(crate) at: Option<String>,
-    /// Replace files whose content matches no version of the definition.
+    /// Replace files even if their content matches no version of the definition.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Show what would be written without writing.
+    /// Show the files that would be written, without writing them.
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
@@ -178,7 +179,7 @@ pub(crate) struct Pull {
 /// List versions, or the audit log of the store.
 #[derive(Debug, Args)]
 pub(crate) struct LogArgs {
-    /// Id of the definition; without it, the audit log of the store.
+    /// Id of the definition; if omitted, the audit log of the store is listed.
     #[arg(value_name = "ID")]
     pub(crate) id: Option<String>,
     /// Maximum number of entries, newest first.
@@ -211,18 +212,18 @@ pub(crate) struct Show {
   quillet diff greet.hello                 production against latest
   quillet diff greet.hello@3               version 3 against latest
   quillet diff greet.hello@3 @staging      version 3 against staging
-  quillet diff greet.hello -D name=Ada     also compare the rendered texts")]
+  quillet diff greet.hello -D name=Ada     also compare the rendered output")]
 pub(crate) struct Diff {
     /// First version; production by default.
     #[arg(value_name = "ID[@MARK]")]
     pub(crate) old: String,
-    /// Second version, or its selector; latest by default.
+    /// Second version; @MARK refers to the same definition; latest by default.
     #[arg(value_name = "ID[@MARK]|@MARK")]
     pub(crate) new: Option<String>,
-    /// Variable to render both versions with: name=text, name=@file, name:=json; repeatable.
+    /// Variable for rendering both versions, as name=text, name=@file or name:=json; repeatable.
     #[arg(short = 'D', value_name = "NAME=VALUE")]
     pub(crate) define: Vec<String>,
-    /// File with variables to render both versions with: JSON, YAML or TOML.
+    /// JSON, YAML or TOML file that contains variables for rendering both versions.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) data: Option<String>,
     #[command(flatten)]
@@ -245,11 +246,11 @@ pub(crate) struct Label {
     /// Remove the label.
     #[arg(long, conflicts_with_all = ["split", "by"])]
     pub(crate) remove: bool,
-    /// Versions with weights, instead of one version.
+    /// Numbers and weights of several versions, to split the label across them.
     #[arg(long, value_name = "NUMBER=WEIGHT,…", value_delimiter = ',')]
     pub(crate) split: Vec<String>,
-    /// Field of the request that fixes its version: user, session, or a variable name; by default
-    /// each request is assigned at random.
+    /// Request field whose value determines the version: user, session or a variable name; by
+    /// default each request gets a random version.
     #[arg(long, value_name = "NAME", requires = "split")]
     pub(crate) by: Option<String>,
     #[command(flatten)]
@@ -271,7 +272,7 @@ pub(crate) struct Labels {
     pub(crate) which: KindArgs,
 }
 
-/// Move a label, production by default.
+/// Move a label (production by default).
 #[derive(Debug, Args)]
 pub(crate) struct Promote {
     /// Definition and version; the current definition by default.
@@ -280,7 +281,7 @@ pub(crate) struct Promote {
     /// Label to move.
     #[arg(long, value_name = "NAME", default_value = PRODUCTION)]
     pub(crate) to: String,
-    /// Label whose version to use, instead of a selector.
+    /// Label to take the version from; cannot be combined with @MARK.
     #[arg(long, value_name = "NAME")]
     pub(crate) from: Option<String>,
     #[command(flatten)]
@@ -295,11 +296,11 @@ pub(crate) struct Rollback {
     /// Id of the definition.
     #[arg(value_name = "ID")]
     pub(crate) id: String,
-    /// Label to move back; production by default; if that label does not exist, the previous
+    /// Label to move back (production by default); if the label does not exist, the previous
     /// definition becomes the newest version.
     #[arg(long, value_name = "NAME")]
     pub(crate) label: Option<String>,
-    /// Version to go back to, instead of the previous one: a label, a number, or sha256:DIGITS.
+    /// Version to return to: a label, a number or sha256:DIGITS; by default the previous one.
     #[arg(long, value_name = "MARK")]
     pub(crate) to: Option<String>,
     #[command(flatten)]
@@ -329,7 +330,7 @@ pub(crate) struct Collect {
     /// Number of newest versions to keep for each definition.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) keep: u64,
-    /// Show what would be deleted without deleting.
+    /// List the versions that would be deleted, without deleting them.
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
@@ -352,16 +353,16 @@ pub(crate) struct ExportArgs {
 /// Import histories.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  quillet import prompts.jsonl        import a file of `quillet export`
+  quillet import prompts.jsonl        import a file that `quillet export` wrote
   quillet import openai saved.json    import prompts saved from OpenAI (docs/openai.md)
 
 Existing histories are continued, so you can rerun an interrupted import.")]
 pub(crate) struct ImportArgs {
-    /// File written by `quillet export`, or - for standard input; or `openai`, followed by a file
-    /// of prompts saved from OpenAI.
+    /// File written by `quillet export`, - for standard input, or `openai` to import prompts saved
+    /// from OpenAI.
     #[arg(value_name = "FILE|openai")]
     pub(crate) first: String,
-    /// File of prompts, after `openai`.
+    /// File of OpenAI prompts, if the first argument is `openai`.
     #[arg(value_name = "FILE")]
     pub(crate) second: Option<String>,
     #[command(flatten)]

@@ -11,7 +11,7 @@ pub(crate) enum Runs {
         /// Maximum number of runs.
         #[arg(short = 'n', long = "number", value_name = "N", default_value = "20")]
         most: usize,
-        /// Only runs in this state: running, waiting, ready or ended.
+        /// List only runs in this state: running, waiting, ready or ended.
         #[arg(long, value_name = "STATE")]
         state: Option<String>,
         /// Print JSON.
@@ -30,7 +30,7 @@ pub(crate) enum Runs {
         #[command(flatten)]
         store: StoreArgs,
     },
-    /// Decide a pending approval; a server with this journal then resumes the run.
+    /// Decide a pending approval; a server that uses the same journal then resumes the run.
     Decide {
         /// Run id.
         id: String,
@@ -39,10 +39,10 @@ pub(crate) enum Runs {
         /// Id of the call, if several are pending.
         #[arg(long, value_name = "ID")]
         call: Option<String>,
-        /// With edit: new arguments of the call, a JSON object.
+        /// For edit: new arguments of the call, as a JSON object.
         #[arg(long, value_name = "JSON")]
         arguments: Option<String>,
-        /// With deny: the reason for the model; with result: the result of the call.
+        /// For deny: reason that the model sees; for result: result of the call.
         #[arg(long, value_name = "TEXT")]
         text: Option<String>,
         #[command(flatten)]
@@ -55,20 +55,20 @@ pub(crate) enum Runs {
         #[command(flatten)]
         store: StoreArgs,
     },
-    /// Start a run from the first events of another run.
+    /// Start a run that continues from an event of another run.
     Fork {
         /// Id of the run to fork.
         id: String,
         /// Number of the last event to copy; all events by default.
         #[arg(long, value_name = "N")]
         at: Option<u64>,
-        /// Model from that event on.
+        /// Model that continues the run.
         #[arg(short, long, value_name = "MODEL")]
         model: Option<String>,
-        /// Stored prompt with the instructions from that event on: ID or ID@8.
+        /// Stored prompt that contains the instructions for the rest of the run: ID or ID@8.
         #[arg(long, value_name = "ID")]
         prompt: Option<String>,
-        /// Instructions from that event on.
+        /// Instructions for the rest of the run.
         #[arg(long, value_name = "TEXT", conflicts_with = "prompt")]
         system: Option<String>,
         #[command(flatten)]

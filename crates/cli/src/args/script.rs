@@ -18,23 +18,24 @@ use super::{SchemaArgs, demo, set, temperature};
   quillet run ask.prompty -D question=\"Why?\"   send a prompt file
   quillet run greet.hello -s dir:st -m mock    send a stored prompt")]
 pub(crate) struct RunArgs {
-    /// Script (file, folder with a script of that name, id, or - for standard input) or prompt
-    /// (.prompt, .prompty or template file, or the id of a stored prompt).
+    /// Script (file, id, folder that contains a script of the same name, or - for standard input)
+    /// or prompt (prompt file, template file, or id of a stored prompt).
     #[arg(value_name = "SCRIPT", required_unless_present = "file")]
     pub(crate) script: Option<String>,
-    /// Input of the script: JSON, a JavaScript object, or text.
+    /// Input of the script, as JSON, a JavaScript object or text.
     #[arg(value_name = "ARGUMENTS")]
     pub(crate) arguments: Option<String>,
     /// Script file; the positional argument is then the input.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) file: Option<String>,
-    /// Input of the script, as an option.
+    /// Input of the script, as an option; values of the positional argument take precedence.
     #[arg(short, long = "arguments", value_name = "JSON")]
     pub(crate) argument: Option<String>,
-    /// File with arguments: JSON, YAML or TOML.
+    /// JSON, YAML or TOML file that contains arguments.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) data: Option<String>,
-    /// Argument: name=value, parsed as JSON if valid; name=@file; a.b=x sets a field; repeatable.
+    /// Argument, as name=value (parsed as JSON if it is valid JSON) or name=@file; a.b=x sets a
+    /// field; repeatable.
     #[arg(short = 'D', value_name = "NAME=VALUE")]
     pub(crate) define: Vec<String>,
     #[command(flatten)]
@@ -62,12 +63,12 @@ pub(crate) struct RunArgs {
     /// Record the run in a journal, so that it survives a crash (see `quillet runs`).
     #[arg(long, conflicts_with_all = ["interactive", "dry_run", "json"])]
     pub(crate) durable: bool,
-    /// With --durable: pattern of tools that need approval before each call; repeatable.
+    /// Pattern for the tools that need approval before each call; requires --durable; repeatable.
     #[arg(long, value_name = "PATTERN", requires = "durable")]
     pub(crate) ask: Vec<String>,
     #[command(flatten)]
     pub(crate) chats: Chats,
-    /// Seed of random choices.
+    /// Seed for random choices.
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
     /// Sampling temperature, 0 to 2.
@@ -78,23 +79,23 @@ pub(crate) struct RunArgs {
     pub(crate) max_tokens: Option<u64>,
 }
 
-/// Options that scripts and prompts run with.
+/// Options for running scripts and prompts.
 #[derive(Debug, Args)]
 pub(crate) struct ScriptArgs {
     /// Folder to search for scripts by id; repeatable.
     #[arg(short = 'I', long, value_name = "DIR")]
     pub(crate) search: Vec<PathBuf>,
-    /// Model: gpt-6-sol, claude-…, gemini-…, PROVIDER/NAME, or mock; repeat it to compare models on
-    /// a prompt or test.
+    /// Model: gpt-6-sol, claude-…, gemini-…, PROVIDER/NAME or mock; repeat the option to compare
+    /// models on a prompt or test.
     #[arg(short, long, value_name = "NAME")]
     pub(crate) model: Vec<String>,
-    /// Provider: openai, anthropic, google, or PROVIDER://MODEL.
+    /// Provider: openai, anthropic or google, or provider and model as PROVIDER://MODEL.
     #[arg(short = 'P', long, value_name = "NAME")]
     pub(crate) provider: Option<String>,
     /// Address of an OpenAI-compatible API.
     #[arg(short = 'u', long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
-    /// Store whose tools and prompts scripts may call: dir:PATH, redis://HOST, memory:demo.
+    /// Store whose tools and prompts scripts may call: dir:PATH, redis://HOST or memory:demo.
     #[arg(short, long, value_name = "URL")]
     pub(crate) store: Option<String>,
     /// Use the built-in examples and a mock model.
@@ -110,7 +111,7 @@ pub(crate) struct ScriptArgs {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Permissions")]
 pub(crate) struct Grants {
-    /// Allow scripts to read a folder; they can always read their own; repeatable.
+    /// Allow scripts to read a folder, in addition to their own folders; repeatable.
     #[arg(long, value_name = "DIR")]
     pub(crate) allow_read: Vec<PathBuf>,
     /// Allow scripts to write to a folder; repeatable.
@@ -137,16 +138,16 @@ pub(crate) struct LimitArgs {
     /// Maximum number of model calls; 1,000 by default.
     #[arg(long, value_name = "NUMBER")]
     pub(crate) max_calls: Option<u64>,
-    /// Maximum tokens of all requests and answers; unlimited by default.
+    /// Maximum number of tokens in all requests and answers; unlimited by default.
     #[arg(long, value_name = "NUMBER")]
     pub(crate) max_tokens_total: Option<u64>,
-    /// Maximum cost of all answers in US dollars; unlimited by default.
+    /// Maximum total cost of all answers, in US dollars; unlimited by default.
     #[arg(long, value_name = "USD", value_parser = amount)]
     pub(crate) max_cost: Option<f64>,
     /// Maximum depth of nested script calls; 64 by default.
     #[arg(long, value_name = "NUMBER")]
     pub(crate) max_depth: Option<usize>,
-    /// Timeout of the whole run in seconds.
+    /// Timeout of the whole run, in seconds.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) timeout: Option<f64>,
 }
@@ -186,13 +187,13 @@ pub(crate) enum EchoMode {
   quillet test translator.fixture.yaml      run the tests of one file
   quillet test support.prompty -m gpt-6-sol -m claude-sonnet-5-5
                                             compare two models on a prompt
-  quillet test scripts/ --junit out.xml     run a folder, with a report for CI
+  quillet test scripts/ --junit out.xml     run a folder and write a report for CI
   quillet test a.fixture.yaml -i 2 -c 5     run the second test five times
   quillet test a.fixture.yaml --update      update the snapshots
 
 Exit codes: 0 all passed, 1 a test failed, 3 a script or fixture is invalid.")]
 pub(crate) struct Test {
-    /// Fixture files, scripts or prompts with fixtures, or folders.
+    /// Fixture files, scripts or prompts that have fixtures, or folders of such files.
     #[arg(value_name = "PATH", required = true)]
     pub(crate) paths: Vec<PathBuf>,
     /// Run only the tests with these numbers.
@@ -204,7 +205,7 @@ pub(crate) struct Test {
     /// Run only tests whose title contains this text.
     #[arg(short, long, value_name = "TEXT")]
     pub(crate) title: Option<String>,
-    /// Add outputs to fixtures for tests without an expected output.
+    /// Save the actual output as the expected output of each test that has none.
     #[arg(short, long)]
     pub(crate) generate: bool,
     /// Number of runs of each test; all must pass.
@@ -213,7 +214,7 @@ pub(crate) struct Test {
     /// Update snapshots.
     #[arg(long)]
     pub(crate) update: bool,
-    /// Call models and record their responses for fixtures with a cassette.
+    /// Call models and record their responses in the cassette folders of the fixtures.
     #[arg(long)]
     pub(crate) record_cassettes: bool,
     /// Model that evaluates `judge:` expectations.
@@ -240,7 +241,8 @@ pub(crate) struct Lsp {
     /// Folder to search for scripts, in addition to the editor's folders; repeatable.
     #[arg(short = 'I', long, value_name = "DIR")]
     pub(crate) search: Vec<PathBuf>,
-    /// Accepted because editors pass it; standard input and output are the only transport.
+    /// Ignored, and accepted only because editors pass it; the transport is always standard input
+    /// and output.
     #[arg(long, hide = true)]
     pub(crate) stdio: bool,
 }
@@ -251,7 +253,7 @@ pub(crate) struct Fmt {
     /// Script files, or - to format standard input to standard output.
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<String>,
-    /// Check only; exit with 1 if a file would change.
+    /// Check the files without changing them; the exit code is 1 if a file is not formatted.
     #[arg(long)]
     pub(crate) check: bool,
 }

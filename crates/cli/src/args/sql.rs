@@ -47,20 +47,20 @@ pub(crate) struct Sql {
 /// Options that select the database and the model.
 #[derive(Debug, Args)]
 pub(crate) struct SqlWith {
-    /// Database: a stored name, an address, an SQLite file or demo; or data files (CSV, TSV, JSON
-    /// lines, Parquet), one --db each, or a folder of them.
+    /// Database: name of a stored connection, address, SQLite file, data file (CSV, TSV, JSON Lines
+    /// or Parquet), folder of data files, or demo; repeatable for data files.
     #[arg(long, global = true, value_name = "NAME|URL|FILE")]
     pub(crate) db: Vec<String>,
     /// Prompt for the database password, or read it from standard input.
     #[arg(short = 'W', long, global = true)]
     pub(crate) password: bool,
-    /// Model: gpt-6-sol, claude-…, gemini-…, PROVIDER/NAME, or mock.
+    /// Model: gpt-6-sol, claude-…, gemini-…, PROVIDER/NAME or mock.
     #[arg(short, long, global = true, value_name = "NAME")]
     pub(crate) model: Option<String>,
     /// Address of an OpenAI-compatible API.
     #[arg(short = 'u', long, global = true, value_name = "URL")]
     pub(crate) base_url: Option<String>,
-    /// Store of connections: dir:PATH, redis://HOST, sqlite:PATH.
+    /// Store of connections: dir:PATH, redis://HOST or sqlite:PATH.
     #[arg(short, long, global = true, value_name = "URL")]
     pub(crate) store: Option<String>,
     /// Print all output as JSON.
@@ -71,7 +71,8 @@ pub(crate) struct SqlWith {
 /// Options of the text-to-SQL pipeline.
 #[derive(Debug, Args)]
 pub(crate) struct ChainArgs {
-    /// How to select tables: budget (by tokens) or seed (by number).
+    /// How to limit the tables shown to the model: budget (a number of tokens) or seed (a number of
+    /// tables).
     #[arg(long, value_name = "MODE", value_parser = ["budget", "seed"])]
     pub(crate) chain: Option<String>,
     /// Show the prompts sent to the model on standard error.
@@ -82,10 +83,11 @@ pub(crate) struct ChainArgs {
     pub(crate) dry_run: bool,
 }
 
-/// Options for rows: limits and output.
+/// Options for limiting and printing rows.
 #[derive(Debug, Default, Args)]
 pub(crate) struct ShowRows {
-    /// Output format; by default the file ending of --output, or a table.
+    /// Output format; by default determined by the file extension of --output, or a table without
+    /// --output.
     #[arg(short = 'o', long, value_name = "FORM")]
     pub(crate) format: Option<OutputFormat>,
     /// Output file.
@@ -94,13 +96,13 @@ pub(crate) struct ShowRows {
     /// Replace an existing --output file.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Show each row as lines of column and value.
+    /// Print each value on its own line, after the name of its column.
     #[arg(short = 'x', long)]
     pub(crate) expanded: bool,
     /// Maximum number of rows.
     #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) limit: Option<u64>,
-    /// Timeout of the query in seconds.
+    /// Timeout of the query, in seconds.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) timeout: Option<Duration>,
 }
@@ -129,16 +131,17 @@ pub(crate) enum OutputFormat {
 /// Subcommands of `quillet sql`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SqlCommand {
-    /// Run your own query, with the same checks.
+    /// Run your own query; the same checks apply.
     Run {
-        /// Query; - or no argument for standard input.
+        /// Query; read from standard input if omitted or -.
         sql: Option<String>,
         #[command(flatten)]
         show: ShowRows,
     },
-    /// List all tables, those matching a pattern such as 'order*', or those relevant to a question.
+    /// List all tables, the tables that match a pattern such as 'order*', or the tables that are
+    /// relevant to a question.
     Tables {
-        /// Name, pattern with *, or words of a question.
+        /// Table name, pattern that contains *, or question.
         words: Option<String>,
         /// Maximum number of tables for a question.
         #[arg(short = 'n', long = "number", value_name = "N", default_value = "10")]
@@ -151,13 +154,13 @@ pub(crate) enum SqlCommand {
     },
     /// Refresh the catalogue of a database.
     Refresh,
-    /// Measure how well tables are selected for questions with known tables.
+    /// Measure how often the correct tables are selected for questions.
     Eval(SqlEval),
     /// Test a connection and save it in the store.
     Add {
         /// Name of the connection.
         name: String,
-        /// Address: postgresql://user@host/name, mysql://user@host/name, sqlite:FILE.
+        /// Address: postgresql://user@host/name, mysql://user@host/name or sqlite:FILE.
         url: String,
         /// Description of the data, for people and models.
         #[arg(long, value_name = "TEXT")]
@@ -177,7 +180,7 @@ pub(crate) enum SqlCommand {
     },
     /// List stored connections.
     List,
-    /// Remove a connection with its catalogue and history.
+    /// Remove a connection, its catalogue and its query history.
     #[command(visible_alias = "rm")]
     Remove {
         /// Name of the connection.
@@ -195,7 +198,7 @@ pub(crate) enum SqlCommand {
         /// Accept the query with this id as an example for similar questions.
         #[arg(long, value_name = "ID", conflicts_with_all = ["words", "unaccept"])]
         accept: Option<u64>,
-        /// Withdraw the acceptance of a query.
+        /// Stop using the query with this id as an example.
         #[arg(long, value_name = "ID", conflicts_with = "words")]
         unaccept: Option<u64>,
         /// Maximum number of queries.
@@ -216,14 +219,14 @@ pub(crate) enum SqlCommand {
 /// Measure the selection of tables.
 #[derive(Debug, Args)]
 pub(crate) struct SqlEval {
-    /// Files with questions and the tables that each needs.
+    /// Files that list questions and the tables that each question needs.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Recorded answers of a model: chosen tables are scored with and without repair, queries with
-    /// --db.
+    /// Score the model answers recorded in this file: the chosen tables, before and after repair,
+    /// and, if --db is set, the queries.
     #[arg(long, value_name = "FILE")]
     pub(crate) recorded: Option<PathBuf>,
-    /// Numbers of top-ranked tables to evaluate.
+    /// Numbers of top-ranked tables in which to look for the correct tables.
     #[arg(
         short,
         value_name = "K,K…",

@@ -218,5 +218,5 @@ async function read(response, pre) {
     if (length <= SHOWN) pre.replaceWith(json(all, { class: 'answer-body', tabindex: '0', 'aria-label': t('Response body') }));
     else pre.append(shown(all));
   }
-  if (length > SHOWN) pre.after(h('p', { class: 'quiet' }, t('Only the beginning of {count} characters is shown.', { count: number(length) })));
+  if (length > SHOWN) pre.after(h('p', { class: 'quiet' }, t('The text has {count} characters. Only the beginning is shown.', { count: number(length) })));
 }

@@ -83,7 +83,7 @@ export function editor({ stored, shared, findings, signal, saved }) {
       const kept = JSON.parse(sessionStorage.getItem(KEPT + id));
       if (!kept) return;
       [base, model, dirty] = [kept.base, kept.model, true];
-      note(t('Restored the unsaved changes of this tab.'));
+      note(t('Restored the unsaved changes from this tab.'));
     } catch {
       forget();
     }

@@ -237,7 +237,7 @@ export default async function play({ query, signal }) {
     if (!prompt) return note(t('Choose a prompt first. A test case needs one.'), 'bad');
     const chosen = await dialog(t('Save test case'), (close) => {
       const title = h('input', { type: 'text', required: true, autofocus: true, '.value': t('matches the answer in the playground') });
-      const expects = select([['contains', t('The answer contains the text')], ['equals', t('The answer equals the text')], ['judge', t('A model judges that the text is true of the answer')]], 'contains', () => {});
+      const expects = select([['contains', t('The answer contains the text')], ['equals', t('The answer equals the text')], ['judge', t('A model judges that the answer satisfies the text')]], 'contains', () => {});
       const what = h('textarea', { rows: 5, '.value': text });
       const replies = h('input', { type: 'checkbox', '.checked': true });
       return h(
@@ -296,7 +296,7 @@ export default async function play({ query, signal }) {
       },
       h('h2', null, t('User messages')),
       said,
-      field(t('Next user message'), turn, t('Press Ctrl+Enter to send it to all columns.')),
+      field(t('Next user message'), turn, t('Press Ctrl+Enter to send the message to all columns.')),
       h(
         'div',
         { class: 'row' },

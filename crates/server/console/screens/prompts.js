@@ -150,7 +150,7 @@ function seen(signal) {
 /** Creates the form for a new prompt. The prompt is stored on its first save. */
 function create(query) {
   const id = h('input', { type: 'text', required: true, autocomplete: 'off', spellcheck: 'false', '.value': query.get('id') ?? '' });
-  const kind = select([['text', t('Single text')], ['messages', t('List of messages')], ['script', t('Script')]], 'text', () => {});
+  const kind = select([['text', t('Single template')], ['messages', t('List of messages')], ['script', t('Script')]], 'text', () => {});
   const format = select(FORMATS, 'go', () => {});
   return [
     h('h1', null, t('New prompt')),

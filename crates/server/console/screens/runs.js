@@ -206,7 +206,7 @@ async function fork(id, step, kind) {
           close({ at: step, ...(textOf(model) ? { model: textOf(model) } : {}), ...(textOf(prompt) ? { prompt: textOf(prompt) } : {}), ...(textOf(system) ? { system: textOf(system) } : {}) });
         },
       },
-      h('p', null, t('Creates a run that has the steps up to this one and continues from there. Recorded approvals still apply.')),
+      h('p', null, t('Creates a run that copies the steps up to this one and continues from there. Recorded approvals still apply.')),
       field(t('New model'), model, t('If empty, the model stays the same.')),
       // The instructions of a script cannot be replaced.
       kind !== 'script' && [field(t('Instructions from prompt'), prompt, t('An ID, or ID@8 for version 8.')), field(t('New instructions'), system)],
@@ -222,7 +222,7 @@ async function fork(id, step, kind) {
 }
 
 async function remove(id) {
-  if (!(await confirm(t('Delete this run?'), t('Its journal is deleted too.'), t('Delete run'), t('Cancel')))) return;
+  if (!(await confirm(t('Delete this run?'), t('This also deletes the journal of the run.'), t('Delete run'), t('Cancel')))) return;
   await attempt(async () => {
     await ask('DELETE', at`v1/runs/${id}`);
     note(t('Run deleted.'));

@@ -106,13 +106,13 @@ async function script(id, query, signal) {
       'form',
       { class: 'card', onsubmit: (event) => (event.preventDefault(), running.start()) },
       field(t('Inputs'), area, names.length ? t('A JSON object: {names}', { names: shown(names.map((name) => (required.includes(name) ? `${name}*` : name)).join(', '), 500) }) : t('A JSON object.')),
-      field(t('Model'), model, t('If empty, uses the model of the script, or else the server default.')),
+      field(t('Model'), model, t('If empty, the model of the script is used, or else the default model of the server.')),
       h('div', { class: 'row' }, running.button, dry, running.stop),
     ),
     out,
     fold(t('Source'), () => long(typeof about.prompt?.source === 'string' ? about.prompt.source : written(about.prompt))),
     fold(t('Tests'), () => [
-      h('p', null, t('Tests for this script belong in {file}, next to it. Run them with:', { file: shown(fixture || 'NAME.fixture.yaml', 200) })),
+      h('p', null, t('Save tests for this script as {file}, in the same folder. Run them with:', { file: shown(fixture || 'NAME.fixture.yaml', 200) })),
       h('pre', null, `quillet test ${shown(fixture || 'prompts/', 200)}`),
     ]),
   ];

@@ -104,7 +104,7 @@ function budgets({ data, day, resets_in_s: left }) {
   return [
     h('h2', { id: 'budgets' }, t('Budgets')),
     data.length === 0
-      ? h('p', null, t('No daily budgets. Set them in the budget table of the configuration or of a token.'))
+      ? h('p', null, t('No daily budgets. Set them in the configuration, for all callers or for one token.'))
       : table(
           t('Daily budgets for {day} (UTC). They reset in {time}.', { day, time: duration(left) }),
           [t('Scope'), t('Spent'), t('Reserved'), t('Limit'), t('Used')],

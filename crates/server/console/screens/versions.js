@@ -151,7 +151,7 @@ export function versions({ stored, shared, query, signal }) {
         },
         field(t('Label'), name),
         weights.map(([version, input]) => field(t('Weight of version {number}', { number: version }), input)),
-        field(t('Split by'), by, t('user, session, or the name of a variable. Equal values always get the same version. If empty, each request gets a random version by weight.')),
+        field(t('Split by'), by, t('user, session, or the name of a variable. Requests with the same value get the same version. If empty, each request gets a random version according to the weights.')),
         actions(close, t('Save weights')),
       );
     });

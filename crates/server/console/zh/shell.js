@@ -15,7 +15,7 @@ export default {
   'Change token': '更换令牌',
   'The server rejected the token. It is invalid or was revoked.': '服务器拒绝了令牌：它无效或已被撤销。',
   'Access token': '访问令牌',
-  'Kept until you close this tab.': '仅保存到此标签页关闭为止。',
+  'The token is kept until you close this tab.': '仅保存到此标签页关闭为止。',
   Cancel: '取消',
   'Use token': '使用令牌',
   'Skip to content': '跳到内容',

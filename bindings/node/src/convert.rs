@@ -38,7 +38,7 @@ fn copy(string: JsString<'_>, units: usize, buffer: &mut Vec<u16>) -> Result<()>
     if units < KEPT_UNITS && buffer.capacity() > KEPT_UNITS {
         *buffer = Vec::new();
     }
-    // One more, for the terminating zero that Node writes.
+    // Node also writes a terminating zero.
     buffer.resize(units + 1, 0);
     if units > 0 {
         let value = string.value();
@@ -60,7 +60,7 @@ fn copy(string: JsString<'_>, units: usize, buffer: &mut Vec<u16>) -> Result<()>
 
 /// Converts text to a Node string, with U+FFFD for invalid UTF-8.
 pub(crate) fn string_of<'e>(env: &'e Env, bytes: &[u8]) -> Result<Unknown<'e>> {
-    // If each byte is a character, Node only copies them.
+    // Latin-1 strings are faster to create, and ASCII text is valid Latin-1.
     if bytes.is_ascii() {
         return Ok(env.create_string_latin1(bytes)?.to_unknown());
     }

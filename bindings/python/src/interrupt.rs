@@ -22,7 +22,7 @@ pub(crate) fn asked() -> bool {
     match ASKED.get() {
         Some(last) if now.saturating_duration_since(last) < EVERY => return false,
         Some(_) => {}
-        // The first check of a thread starts its interval.
+        // The first check in a thread only records the time.
         None => {
             ASKED.set(Some(now));
             return false;

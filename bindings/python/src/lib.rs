@@ -16,8 +16,8 @@ use pyo3::prelude::*;
 /// Defines the module.
 #[pymodule(gil_used = true)]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    // Created now: if the process forked while another thread creates it, the child would wait
-    // forever.
+    // The formats are created here, because a child that is forked while another thread creates
+    // them would wait forever.
     let _ = quillet::formats();
     module.add_class::<template::PyTemplate>()?;
     module.add_class::<rendering::PyRendering>()?;

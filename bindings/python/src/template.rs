@@ -170,7 +170,7 @@ impl PyTemplate {
                     |row: Result<Map, _>| row.map(|variables| self.inner.render(variables));
                 batch.into_iter().map(render).collect::<Vec<_>>()
             });
-            // Control-C ends the whole batch, not a single row.
+            // Control-C ends the whole batch, not only the current row.
             if let Some(raised) = interrupt::taken() {
                 return Err(raised);
             }

@@ -46,12 +46,12 @@ fn parameters(tool: &Bound<'_, PyAny>) -> Option<Vec<String>> {
         let names = code.getattr(intern!(py, "co_varnames")).ok()?;
         let mut names: Vec<String> = names.extract().ok()?;
         names.truncate(named + only_named);
-        // The bound object of a method is not a parameter.
+        // The object that a method is bound to is not a parameter.
         let is_method = tool.hasattr(intern!(py, "__self__")).unwrap_or(false);
         names.drain(..usize::from(is_method && !names.is_empty()));
         return Some(names);
     }
-    // Functions in C rarely name their parameters, and inspecting them is slow.
+    // Functions written in C rarely name their parameters, and inspecting them is slow.
     if tool.is_instance_of::<PyCFunction>()
         || tool
             .get_type()

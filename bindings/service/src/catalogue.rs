@@ -152,7 +152,7 @@ impl BoundCatalogue {
     /// The store does not respond.
     pub async fn labels(&self, id: &str) -> Result<Value, BindingError> {
         let definitions = self.definitions();
-        // Only existing prompts have labels.
+        // Fails if the prompt does not exist.
         definitions
             .find(EntryKind::Prompt, id, Some(&VersionSelector::latest()))
             .await?;

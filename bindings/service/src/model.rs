@@ -112,7 +112,7 @@ fn asked(request: &ChatRequest) -> Result<(Value, Map), ModelError> {
     let mut body = WIRE.write(request.model.as_deref().unwrap_or_default(), request)?;
     let mut messages = Json::Null;
     if let Some(body) = body.as_object_mut() {
-        // The function returns a complete reply and does not stream.
+        // The function always returns a complete reply, so streaming options are removed.
         body.remove("stream");
         body.remove("stream_options");
         if request.model.is_none() {

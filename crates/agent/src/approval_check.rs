@@ -30,7 +30,7 @@ pub(crate) async fn request_approval(
     };
     match approver.request_approval(call).await {
         Approval::Make => {}
-        // Edited arguments are not validated again: the plan was made before.
+        // Edited arguments are not validated again, because only the plan validates them.
         Approval::MakeWith(arguments) => planned.input = arguments,
         Approval::Deny(text) => planned.plan = CallAction::Refuse(CallFailure::denied(text)),
         Approval::Answer(text) => planned.plan = CallAction::Answer(text),

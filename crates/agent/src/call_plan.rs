@@ -53,7 +53,7 @@ pub(crate) enum CallAction {
 /// Plans the calls of a turn.
 pub(crate) fn judge(turn: CompletedTurn, toolbox: &Toolbox, limits: &RunLimits) -> SortedCalls {
     let mut doubles = DuplicateCalls::default();
-    // For a turn without calls the index is irrelevant, because the loop below does not run.
+    // If the turn has no calls, the loop below does not run and the index is not used.
     let last = turn.calls.len().saturating_sub(1);
     let mut judged = SortedCalls::default();
     for (index, call) in turn.calls.into_iter().enumerate() {
@@ -92,7 +92,7 @@ impl SortedCalls {
             }
             CallExecutor::LoadSkill => self.plan(index, call, input, CallAction::LoadSkill),
             CallExecutor::SilentExit => {
-                // Also planned as a call, so that it has a result in the history.
+                // The call is still planned, so that it has a result in the history.
                 self.silent = Some(argument(&input, "reason"));
                 self.plan(index, call, input, CallAction::SilentExit);
             }
@@ -138,7 +138,7 @@ fn check<'t>(
         let failure = CallFailure::arguments(problems);
         return Err(RejectedCall { input, failure });
     }
-    // Checked last: an invalid call does not count as a repetition.
+    // Repetitions are checked last, because an invalid call does not count as one.
     if doubles.too_often(&call.name, &input, most) {
         let failure = CallFailure::repeated(most);
         return Err(RejectedCall { input, failure });

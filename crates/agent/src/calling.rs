@@ -71,7 +71,7 @@ pub(crate) fn start(
 ) -> impl Future<Output = FinishedCall> + Send + use<> {
     let limit = scope.limits.call_time;
     let context = ToolContext {
-        // A timeout too large for the clock means that there is no deadline.
+        // If the timeout is too large for the clock, there is no deadline.
         deadline: begun.at.into_std().checked_add(limit),
         request_id: scope.id.clone(),
         call: begun.call.id.as_str().into(),
@@ -82,7 +82,7 @@ pub(crate) fn start(
     let task = tokio::spawn(budget::charge_to_current(async move {
         tool.call_for_model(arguments, &context).await
     }));
-    // With a plain join handle, the task would continue after a timeout or a cancelled run.
+    // A plain join handle would let the task continue after a timeout or a cancelled run.
     let answer = timeout(limit, AbortOnDropHandle::new(task));
     async move {
         let mut images = Vec::new();

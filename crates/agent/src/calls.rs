@@ -47,14 +47,14 @@ pub(crate) async fn make(
         }
         return NextAction::Waits;
     }
-    // Checked after the approvals: a silent exit must not hide a pending call.
+    // Checked after the approvals, because a silent exit must not hide a pending call.
     if let Some(reason) = judged.silent {
         return NextAction::Silent { reason };
     }
     if judged.for_client.is_empty() {
         return NextAction::GoOn;
     }
-    // Sent last, because the run ends after these events and the client continues.
+    // Sent last, because the run ends after these events and the client makes the calls.
     for required in judged.for_client {
         scope.events.send(required).await;
     }

@@ -59,7 +59,7 @@ impl ChatTrace {
                 }
                 Some(Err(error)) => {
                     open.fail(&error);
-                    // Without a state, the stream ends after its first error.
+                    // `None` as the next state ends the stream after its first error.
                     Some((Err(error), None))
                 }
                 None => {

@@ -68,7 +68,8 @@ async fn drive(run: RunSpec, events: Events) {
         events,
     };
     let ending = tokio::select! {
-        // Biased order: cancellation is checked before the timeout, and both before the next step.
+        // The order matters: cancellation is checked before the timeout, and both before the next
+        // step.
         biased;
         () = cancelled => EndReason::Cancelled,
         () = sleep(limit) => EndReason::Failed(AgentError::Time(limit)),
@@ -114,8 +115,8 @@ async fn converse(scope: &RunContext, mut toolbox: Toolbox, ledger: &mut Ledger)
                 return after_circle(turn.reason, scope.limits.repeated_calls);
             }
             LoopStep::End => return EndReason::Finished(turn.reason),
-            // A pause counts as a round. Otherwise, a provider that only pauses would be called
-            // forever.
+            // A turn that the provider pauses counts as a round. Otherwise, a provider that only
+            // pauses would be called forever.
             LoopStep::Again => ledger.rounds += 1,
             LoopStep::Calls => {
                 ledger.rounds += 1;

@@ -59,7 +59,7 @@ pub(crate) fn stream<F: Future<Output = ()> + Send + 'static>(
             future = None;
         }
         match (events.slot().take(), progress) {
-            // An event from the last poll is still returned before the stream ends.
+            // An event that the last poll produced is returned before the stream ends.
             (Some(event), _) => Poll::Ready(Some(event)),
             (None, Poll::Ready(())) => Poll::Ready(None),
             (None, Poll::Pending) => Poll::Pending,

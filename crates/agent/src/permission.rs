@@ -120,7 +120,8 @@ impl Permissions {
             let bytes = pattern.len();
             match bytes {
                 0 => return Err(BadPermissions::Empty { index }),
-                // Such a list denies everything, which is probably a mistake.
+                // A pattern with `!` or white space in its name matches no tool, so it is probably
+                // a mistake.
                 1..=MOST_BYTES if pattern.contains(|c: char| c == '!' || c.is_whitespace()) => {
                     let pattern = pattern.to_owned();
                     return Err(BadPermissions::NoName { index, pattern });

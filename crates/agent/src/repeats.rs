@@ -36,7 +36,7 @@ impl Repeats {
         }
         let mut counted = Vec::with_capacity(calls.len());
         for call in &calls {
-            // The same call twice in one turn counts once.
+            // Identical calls in one turn count once.
             if !counted.contains(call) {
                 *self.seen.entry(*call).or_default() += 1;
                 counted.push(*call);

@@ -24,7 +24,7 @@ pub(crate) async fn prepare(
 ) -> Result<(), AgentError> {
     let conversation = &mut ledger.conversation;
     conversation.set_system(system(&scope.system, &ledger.skills.block()));
-    // Done only after changes, because serializing all schemas is expensive.
+    // The tools are set again only after a change, because serializing all schemas is expensive.
     if toolbox.add_loaded(&ledger.skills) || ledger.model_calls == 0 {
         conversation.set_tools(toolbox.offers());
     }
@@ -83,7 +83,7 @@ pub(crate) async fn ask(
             Err(error) => error,
         };
         span.failed(&error);
-        // Other errors would recur with a shorter conversation.
+        // A shorter conversation would not prevent other errors.
         if error.kind != ModelErrorKind::ContextLength || !scope.limits.compaction {
             return Err(error.into());
         }
@@ -94,7 +94,8 @@ pub(crate) async fn ask(
         let target = ledger.conversation.count() / 4 * 3;
         match compact::fit_within(&mut ledger.conversation, target, &scope.limits) {
             Ok(report) => compacted(scope, report).await,
-            // The window size in the provider's error is more reliable than our estimate.
+            // The provider's error is returned, because its window size is more reliable than the
+            // estimate.
             Err(_) => return Err(error.into()),
         }
     }
@@ -116,7 +117,7 @@ fn too_long(scope: &RunContext, conversation: &Conversation, error: &ModelError)
 /// model could otherwise never answer.
 fn options(given: &ChatOptions, offers: &[ToolOffer], last: bool, rounds: u32) -> ChatOptions {
     let mut options = given.clone();
-    // A run uses one answer; others would be billed and dropped.
+    // A run uses one answer, and further ones would be billed and dropped.
     options.n = None;
     options.tools = offers.to_vec();
     // Providers reject these options in a request without tools.

@@ -78,7 +78,7 @@ fn weight(event: &ChatEvent) -> usize {
         ChatEvent::Text { text, .. }
         | ChatEvent::Reasoning { text, .. }
         | ChatEvent::Refusal { text, .. } => text.len(),
-        // A call uses memory even if it is empty.
+        // A call without arguments uses memory too.
         ChatEvent::ToolCall {
             id: Some(_),
             arguments,

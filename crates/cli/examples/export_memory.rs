@@ -92,7 +92,8 @@ fn measure(binaries: &[PathBuf], rows: u64, folder: &Path) -> Result<(), Box<dyn
                 let command = place.command(url, sql, rows, &file)?;
                 let size = fs::metadata(&file)?.len() >> 20;
                 fs::remove_file(&file)?;
-                // The API's own format has no file over HTTP.
+                // Over HTTP, JSON is the normal response and not an export, so only the command is
+                // measured.
                 let server = match form {
                     "json" => String::new(),
                     _ => place.server(url, sql, form)?.to_string(),

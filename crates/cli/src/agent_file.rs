@@ -62,7 +62,7 @@ pub(crate) fn tools(snapshot: &CatalogueSnapshot) -> Vec<Vec<String>> {
 /// it is opened, so patterns with their prefixes are skipped.
 pub(crate) fn unknown_names(entry: &StoreEntry, known: KnownNames<'_>) -> Vec<Diagnostic> {
     let mut found = AgentDefinition::doubts(&entry.origin, &entry.text, known);
-    // Matches the quoted name in the message, the only place where the pattern is known here.
+    // Only the message contains the pattern, so the quoted name in it is compared.
     let of_databases = ["\"db_", "\"!db_", "\"database/", "\"!database/"];
     found.retain(|found| {
         !of_databases
@@ -86,7 +86,7 @@ pub(crate) fn skill_names(folder: &Path) -> Vec<String> {
 
 /// Returns the number of skills in a folder, and their diagnostics.
 pub(crate) fn skills(folder: &Path) -> (usize, Vec<LocatedDiagnostic>) {
-    // The parent of a relative file name is empty.
+    // The parent of a bare file name is the empty path.
     let folder = if folder.as_os_str().is_empty() {
         Path::new(".")
     } else {

@@ -652,7 +652,7 @@ impl Command {
             | Command::Ext(stored) => Some(stored.store()),
             Command::Versions(versions) => Some(versions.store()),
             Command::Runs(runs) => Some(runs.store()),
-            // `Sql::flags` sets the store, because the option is global for all its subcommands.
+            // `Sql::flags` sets the store, because all subcommands share the option.
             Command::Sql(_) => None,
             // `ScriptArgs::flags` sets the store together with the other options of scripts.
             Command::Run(_)
@@ -693,7 +693,7 @@ impl Serve {
             "--base-url",
             self.base_url.as_deref(),
         );
-        // Only set if given: a flag cannot turn off a setting of a file.
+        // A flag cannot turn off a setting in a file, so `false` is not passed on.
         let insecure = self.insecure.then_some("true");
         set(flags, &settings::INSECURE, "--insecure", insecure);
     }
@@ -701,7 +701,7 @@ impl Serve {
 
 /// A demo always uses the mock model, so it never costs money, even if an API key is configured.
 fn demo(flags: &mut Flags, wanted: bool) {
-    // The store goes with the model, so a demo never reads or writes the user's store.
+    // A demo has its own store, so it never reads or writes the user's store.
     if wanted {
         set(flags, &settings::STORE_URL, "--demo", Some("memory:demo"));
         set(flags, &settings::MODEL, "--demo", Some("mock"));

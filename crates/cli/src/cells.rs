@@ -16,7 +16,7 @@ pub(crate) fn truncate(text: &str, most: usize) -> String {
         return text.to_owned();
     }
     let mut taken = String::new();
-    // One cell is reserved for the mark.
+    // One cell is reserved for the mark at the end.
     let mut left = most.saturating_sub(1);
     for c in text.chars() {
         let wide = c.width().unwrap_or(0);

@@ -27,7 +27,7 @@ pub(crate) async fn check_databases(
     config: &Settings,
     store: Arc<dyn Store>,
 ) -> Vec<DoctorFinding> {
-    // In memory, so a check changes nothing on disk.
+    // The archive is in memory, so a check changes nothing on disk.
     let archive = Arc::new(MemoryArchive::new(ArchiveOptions::default()));
     let known = match without_model(config, store, archive) {
         Ok(known) => known,

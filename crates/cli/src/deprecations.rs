@@ -52,7 +52,7 @@ fn found(source: &str, text: &str, model: &str, today: Date) -> Option<Diagnosti
 
 /// Finds the model in a definition: in every format a key starting with `model` precedes it.
 fn place(text: &str, model: &str) -> Option<Span> {
-    // From the key on, because the name can also occur in a comment before it.
+    // The search starts at the key, because the name can also occur in a comment before it.
     let key = text.find("model")?;
     let start = key + text[key..].find(model)?;
     Some(Span {

@@ -200,7 +200,8 @@ impl PromptTemplates {
                 let missing = variables.filter(|variable| names.contains(&variable.path.join(".")));
                 let found = missing.map(|variable| self.missing(variable, hints, given));
                 let found: Vec<Diagnostic> = found.collect();
-                // If a name has no location, the message of the error is used: it has all names.
+                // If a name has no location, the message of the error is used, because it contains
+                // all names.
                 (found.len() >= names.len()).then(|| self.locate(&found))
             }
             ServiceError::UnknownFunctions {
@@ -292,9 +293,8 @@ impl PromptTemplates {
         if let Some(hint) = hints.iter().find_map(|hint| hint.strip_prefix(&prefix)) {
             return found.help(hint);
         }
-        // The service loads shared variables on demand, so it does not know the others.
         let mut path = variable.path.iter().map(String::as_str);
-        // These two are only prefixes of request variables.
+        // `variables` and `args` are only prefixes of request variables.
         let root = path.find(|name| !matches!(*name, "variables" | "args"));
         let root = root.unwrap_or_default();
         let below = |name: &str| {
@@ -409,7 +409,7 @@ impl PromptTemplates {
         if matches!(root.as_str(), "variables" | "args") {
             return self.undeclared(variable, rest.first()?);
         }
-        // In a prompt file, a top-level variable is one of its inputs, or else empty.
+        // In a prompt file, a top-level variable that is not an input is always empty.
         if self.is_of_file() && environs.is_empty() && !root.starts_with('@') {
             return self.undeclared(variable, root);
         }
@@ -423,7 +423,8 @@ impl PromptTemplates {
         if environs.is_empty() || environs.iter().any(|id| known(&id)) {
             return None;
         }
-        // Only a warning: another program may set it before the prompt is used.
+        // The finding is only a warning, because another program may set the variable before the
+        // prompt is used.
         let message = format!("the shared variable {path} is not set");
         let mut found = self.at(variable.source, variable.span, "check.variable", message);
         found.severity = Severity::Warning;
@@ -454,7 +455,7 @@ impl PromptTemplates {
         let message = format!("{path} is not a parameter of the prompt");
         let mut found = self.at(variable.source, variable.span, "check.parameter", message);
         if self.is_of_file() {
-            // The reference implementation renders it as empty text.
+            // The reference implementation renders an unknown variable as empty text.
             found.severity = Severity::Warning;
         }
         Some(match nearest(name, declared.keys().map(String::as_str)) {

@@ -137,7 +137,7 @@ impl From<Error> for CliError {
 impl From<io::Error> for CliError {
     fn from(error: io::Error) -> Self {
         match error.kind() {
-            // The reader, such as `head`, has enough; this is not worth a message.
+            // The reader, such as `head`, has closed the pipe; no message is needed.
             io::ErrorKind::BrokenPipe => CliError::ClosedPipe,
             _ => CliError::Other(format!("cannot write the result: {error}")),
         }

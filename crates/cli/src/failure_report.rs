@@ -16,7 +16,7 @@ pub(crate) fn print_failure(failure: &CliError) {
         CliError::Config(error) => show_all(&error.findings()),
         other => terminal::error(&other.to_string()),
     }
-    // These messages explain the fix themselves, or were printed already.
+    // These errors already explain the fix or were already printed.
     let is_explained = matches!(
         failure,
         CliError::Said(_) | CliError::Missing(_) | CliError::Service(_)

@@ -38,8 +38,8 @@ pub(crate) async fn store_at_label(
         match labels.get(label).cloned() {
             Some(target) => {
                 is_known = true;
-                // Production is the served label, so pointing it at the target serves that version
-                // everywhere, also in calls between prompts.
+                // Prompts serve the version that the label production points to, also in calls from
+                // other prompts, so production is set to the target.
                 labels.0.insert(PRODUCTION.to_owned(), target);
             }
             // Without the label production, a prompt serves its newest version.

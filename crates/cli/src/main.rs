@@ -60,7 +60,7 @@ fn main() -> ExitCode {
 
 /// Prints help, or the error of an invalid command line.
 fn print_usage_error(error: &clap::Error) -> ExitCode {
-    // A closed standard error is not a failure of the command.
+    // If standard error is closed, the message is lost, but the exit code stays the same.
     let _ = error.print();
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Exit::Usage as u8))
 }

@@ -67,7 +67,7 @@ impl Store for Overlay {
             let mut keys = self.under.keys(kind).await?;
             keys.extend(self.own(kind).map(|entry| entry.key.clone()));
             keys.sort();
-            // `dedup` removes only neighbours, so the keys were sorted.
+            // The keys were sorted above, because `dedup` removes only adjacent duplicates.
             keys.dedup();
             Ok(keys)
         })
@@ -79,7 +79,7 @@ impl Store for Overlay {
         keys: &'a [EntryKey],
     ) -> BoxFuture<'a, Result<Vec<Option<Arc<str>>>, StoreError>> {
         Box::pin(async move {
-            // One request for all keys, even if some are hidden.
+            // All keys are requested together, even if some are hidden.
             let mut texts = self.under.get(kind, keys).await?;
             for (text, key) in texts.iter_mut().zip(keys) {
                 if let Some(entry) = self.over.get(&(kind, key.clone())) {

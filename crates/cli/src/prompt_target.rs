@@ -241,7 +241,7 @@ fn of_file(
     let text = source::read(name)?;
     let mut over = Overlay::new(store.unwrap_or_else(|| Arc::new(MemoryStore::new())));
     let key = EntryKey::new(source::stem(name));
-    // The id comes from the key, which turns colons into dots.
+    // The key converts the colons in the name, so the id comes from the key.
     let id = key.id();
     for partial in file_entry::partials(name, &id, &text)? {
         over.add(EntryKind::Prompt, partial);

@@ -44,7 +44,8 @@ fn marked_range(finding: &LocatedDiagnostic) -> Option<(&str, std::ops::Range<us
         }
         (None, None) => return None,
     };
-    // The text may be a later version of a file, so the span may not fit. Slicing would panic.
+    // The text may be a newer version of the file, so the span may not be valid. Slicing with an
+    // invalid span would panic.
     let start = text.floor_char_boundary(start.min(text.len()));
     let end = text.ceil_char_boundary(end.clamp(start, text.len()));
     // Only the first line of a long range is marked, which is easier to read.

@@ -128,7 +128,7 @@ pub(crate) fn finding(found: &Diagnostic, source: Option<&ScriptSource>) -> Loca
 
 fn text_of_file(path: &Path) -> Option<String> {
     let about = path.metadata().ok()?;
-    // Only regular files: reading a named pipe would block.
+    // Only regular files are read, because reading a named pipe would block.
     let is_small = about.is_file() && about.len() <= MOST_BYTES;
     is_small.then(|| std::fs::read_to_string(path).ok())?
 }

@@ -41,7 +41,7 @@ pub(crate) fn definition(path: &str, text: &str) -> Result<String, CliError> {
         Some(InputFileKind::Json) => Ok(text.to_owned()),
         Some(InputFileKind::Template(format)) => Ok(template(text, Some(format), false)),
         Some(form) => Ok(json::to_string(&parse(path, text, form)?)),
-        // JSON without an ending; the parser of definitions reports its errors.
+        // JSON from a file without an extension; the parser of definitions reports its errors.
         None if text.trim_start().starts_with('{') => Ok(text.to_owned()),
         None => Ok(json::to_string(&parse(path, text, InputFileKind::Yaml)?)),
     }

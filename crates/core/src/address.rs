@@ -221,7 +221,8 @@ fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     match address.segments() {
         // `::` and `::1` look like IPv4-compatible addresses, but are not.
         [0, 0, 0, 0, 0, 0, 0, 0 | 1] => None,
-        // Mapped, translated and compatible (RFC 4291, RFC 7915).
+        // IPv4-mapped and IPv4-compatible addresses (RFC 4291), and IPv4-translated addresses (RFC
+        // 7915).
         [0, 0, 0, 0, 0, 0xffff | 0, high, low] | [0, 0, 0, 0, 0xffff, 0, high, low] => {
             pair(high, low)
         }

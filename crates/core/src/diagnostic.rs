@@ -160,7 +160,7 @@ impl std::fmt::Display for Diagnostic {
 /// assert_eq!(nearest("weather", known), None);
 /// ```
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // A minimum of one, or typos in short names would not be found.
+    // The minimum is one, so that typos in short names are found.
     let limit = (name.chars().count() / 3).max(1);
     known
         .into_iter()

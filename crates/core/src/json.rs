@@ -60,7 +60,7 @@ pub fn parse(text: &str) -> Result<Value, serde_json::Error> {
 pub fn parse_with(text: &str, numbers: NumberMode) -> Result<Value, serde_json::Error> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let value = ValueSeed(numbers).deserialize(&mut reader)?;
-    // Rejects text after the value.
+    // Text after the value is an error.
     reader.end()?;
     Ok(value)
 }
@@ -85,7 +85,7 @@ pub fn reason(error: &serde_json::Error) -> String {
     let message = error.to_string();
     // The last match counts, because the quoted text may contain the same words.
     let (Some(begin), Some(end)) = (message.find(BEGIN), message.rfind(END)) else {
-        // The message does not quote a string, so there is nothing to hide.
+        // The message does not quote a string, so it is returned unchanged.
         return message;
     };
     let before = message.get(..begin).unwrap_or_default();
@@ -106,8 +106,8 @@ pub fn reason(error: &serde_json::Error) -> String {
 /// ```
 #[must_use]
 pub fn to_string(value: &Value) -> String {
-    // Writing fails only for values that are nested too deeply. The message in quotes is valid
-    // JSON.
+    // Writing fails only for values that are nested too deeply. The quoted error message is then
+    // valid JSON.
     serde_json::to_string(value).unwrap_or_else(|error| format!("\"{error}\""))
 }
 
@@ -148,8 +148,8 @@ impl<'de> Visitor<'de> for ValueSeed {
     fn visit_u64<E: de::Error>(self, value: u64) -> Result<Value, E> {
         match i64::try_from(value) {
             Ok(value) => self.visit_i64(value),
-            // The number is above `i64::MAX`. The value type has no unsigned integer, and a float
-            // is better than an error.
+            // The number is above `i64::MAX`; values have no unsigned integers, and a float is
+            // better than an error.
             Err(_) => Ok(Value::Float(value as f64)),
         }
     }
@@ -222,7 +222,7 @@ impl Serialize for ValueList {
 impl Serialize for Map {
     fn serialize<S: Serializer>(&self, writer: S) -> Result<S::Ok, S::Error> {
         check_depth::<S>(self.depth())?;
-        // A fallback value is serialized as the value that it represents.
+        // A fallback is serialized as the value that it represents.
         if let Some(meant) = self.represented_value() {
             return meant.serialize(writer);
         }

@@ -95,7 +95,8 @@ impl SseDecoder {
         if bytes.is_empty() {
             return Ok(());
         }
-        // The CR has already ended the line. Its LF would count as an empty line and end the event.
+        // The CR has already ended the line, so an LF after it would count as an empty line and end
+        // the event.
         if std::mem::take(&mut self.after_cr) {
             bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
         }
@@ -183,8 +184,8 @@ impl SseDecoder {
                 .filter(|name| !name.is_empty()),
             data: &self.data,
         };
-        // Events without data are ignored, as the specification requires. Comments only keep
-        // connections open.
+        // Events without data are ignored, as the specification requires. Events that contain only
+        // comments keep the connection open.
         let taken = if frame.data.trim_ascii().is_empty() {
             Ok(())
         } else {

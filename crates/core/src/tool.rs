@@ -80,7 +80,7 @@ impl ToolContext {
     #[must_use]
     pub fn remaining(&self, most: Duration) -> Duration {
         self.deadline.map_or(most, |deadline| {
-            // Saturating: a passed deadline leaves no time.
+            // After the deadline, no time remains.
             deadline.saturating_duration_since(Instant::now()).min(most)
         })
     }
@@ -332,7 +332,7 @@ impl ToolSpec {
         }
         let names: Vec<&str> = self.parameter_names().collect();
         if let ([Value::Map(only)], true) = (positional.as_slice(), named.is_empty()) {
-            // An object with other keys is the value of the first parameter.
+            // If the object has other keys, it is the value of the first parameter.
             let all_known = !only.is_empty() && only.table().keys().all(|k| names.contains(&&**k));
             if all_known {
                 return Ok(only.clone());

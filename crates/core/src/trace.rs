@@ -300,7 +300,7 @@ impl Collection {
 
 impl Drop for Collection {
     fn drop(&mut self) {
-        // The last owner is being dropped, so the lock is free.
+        // The last owner is dropped here, so no other thread holds the lock.
         let spans = std::mem::take(&mut *self.lock());
         if !spans.is_empty() {
             let id = std::mem::take(&mut self.id);

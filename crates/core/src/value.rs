@@ -102,7 +102,7 @@ impl ValueList {
     #[must_use]
     pub fn new(items: Vec<Value>) -> Self {
         let depth = 1 + items.iter().map(Value::depth).max().unwrap_or(0);
-        // Shared values count each time, so the sum may exceed the actual memory, and must not
+        // Shared values are counted each time, so the sum may exceed the actual memory; it must not
         // overflow.
         let weights = items.iter().map(Value::weight);
         let weight = weights.fold(0, usize::saturating_add);
@@ -548,7 +548,7 @@ fn drop_iteratively(mut work: Vec<Value>) {
     while let Some(value) = work.pop() {
         match value {
             Value::List(list) => {
-                // `None` if there is another owner; the last owner drops the list.
+                // `into_inner` returns `None` if the list has other owners; the last one drops it.
                 if let Some(mut items) = Arc::into_inner(list.0) {
                     work.append(&mut items.items);
                 }

@@ -46,7 +46,7 @@ impl File {
             rest = after;
             let word = token.to_string();
             match (token, word.as_str()) {
-                // `pub(in crate::export)` names a module but does not use it.
+                // `pub(in crate::export)` names a module but does not depend on it.
                 (TokenTree::Group(_), _) if is_public => {}
                 (TokenTree::Group(group), _) => self.read(group.stream()),
                 (_, "pub") => is_public = true,

@@ -208,7 +208,7 @@ impl BatchStore {
             };
             (format!("batch_{number}"), text.lines().map(row).collect())
         };
-        // Anthropic accepts only letters, digits, `-` and `_`.
+        // Anthropic accepts only ids with letters, digits, `-` and `_`.
         let is_fine = |id: &str| {
             (1..=64).contains(&id.len())
                 && id

@@ -113,7 +113,7 @@ impl ResponsePlan {
         let Some(BodyAction::Send(body)) = self.steps.first() else {
             return self;
         };
-        // A complete JSON body has no events to count, so every fault cuts it in the middle.
+        // A complete JSON body has no events to count, so each fault cuts the body in the middle.
         let half = body.slice(..body.len() / 2);
         let end = match &turn.fault {
             None

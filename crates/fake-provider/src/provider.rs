@@ -60,8 +60,8 @@ impl FakeProvider {
         let (stop, stopped) = oneshot::channel();
         let (tell, told) = std::sync::mpsc::channel();
         let serving = state.clone();
-        // The provider needs its own thread and runtime, because tests pause their clock or block
-        // their runtime and it must keep serving.
+        // The provider has its own thread and runtime, because it must keep serving while a test
+        // pauses its clock or blocks its runtime.
         let thread = std::thread::spawn(move || {
             let runtime = Builder::new_current_thread().enable_all().build();
             let runtime = runtime.expect("a runtime");

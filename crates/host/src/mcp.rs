@@ -66,7 +66,7 @@ impl StoredOffer {
 
     async fn call_agent(&self, name: &str, arguments: &Map) -> Result<AgentReply, ToolError> {
         let ids = self.agent_ids().await;
-        // Only visible agents are searched, so a hidden one looks like an unknown one.
+        // Only visible agents are searched, so that a hidden one is reported as unknown.
         let id = ids.iter().find(|id| agent_name(id) == name);
         let (Some((agents, who)), Some(id)) = (&self.agents, id) else {
             let message = format!("unknown agent {name}");
@@ -210,7 +210,7 @@ impl StoredOffer {
     fn permit(&self, name: &str) -> Result<(), NotRendered> {
         let snapshot = self.service.catalogue().snapshot();
         let id = match VersionSelector::split_id(name) {
-            // Ids may contain `@`, so an existing prompt with the whole name wins.
+            // Ids may contain `@`, so a prompt whose id is the whole name takes precedence.
             Some((id, _)) if snapshot.prompts.get(name).is_none() => id,
             _ => name,
         };

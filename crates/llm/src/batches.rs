@@ -275,8 +275,9 @@ impl ProviderBatches {
     /// The provider does not respond.
     pub async fn results(&self, job: &str) -> Result<Vec<(String, RowOutcome)>, ModelError> {
         let paths: Vec<String> = if self.vendor == Vendor::Anthropic {
-            // The documented path instead of `results_url`, which may point to another server if a
-            // gateway is used. That server must not receive the key of the gateway.
+            // The documented path is used instead of `results_url`, which may point to another
+            // server if there is a gateway. The other server must not receive the key of the
+            // gateway.
             vec![format!("{}/{job}/results", self.path())]
         } else {
             let job = self.get(job).await?;

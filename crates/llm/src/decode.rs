@@ -242,7 +242,8 @@ impl ResponseDecoder {
         match std::mem::replace(&mut self.body, BodyDecoder::Unknown) {
             BodyDecoder::Unknown => {}
             BodyDecoder::Whole(body) => {
-                // Only if nothing was passed through yet, because a body is passed as a whole.
+                // A body is passed through only as a whole, so nothing may have been passed through
+                // before.
                 if self.passing == PassthroughMode::Ready && self.decoder.accept_whole(&body) {
                     told.words = body;
                     return Ok(());
@@ -272,7 +273,7 @@ impl ResponseDecoder {
                     }
                 });
                 self.limit_error(read)?;
-                // Trailing garbage after the end of the answer is ignored.
+                // Invalid data after the end of the answer is ignored.
                 if is_cut && !self.decoder.is_done() {
                     let cause = "the answer is incomplete: it ended in the middle of an event";
                     return Err(ModelError::new(ModelErrorKind::Cut, cause));
@@ -319,8 +320,8 @@ impl FrameSink<'_> {
             PassthroughCheck::Usage if !self.tells_usage => {}
             PassthroughCheck::Yes | PassthroughCheck::Usage => {
                 *self.passing = PassthroughMode::Begun;
-                // Written again as one `data:` line: the original framing (comments, CRLF) is not
-                // part of the API.
+                // The event is written again as one `data:` line, because the original framing
+                // (comments, CRLF) is not part of the API.
                 told.words.reserve(frame.data.len() + "data: \n\n".len());
                 told.words.extend_from_slice(b"data: ");
                 told.words.extend_from_slice(frame.data);
@@ -341,8 +342,8 @@ impl FrameSink<'_> {
             if *self.passing == PassthroughMode::Begun {
                 told.turn = Some(self.decoder.passthrough_state());
             }
-            // Never switched back: the client's events would change their format in the middle of
-            // an answer.
+            // Pass-through is never enabled again, because the format of the client's events would
+            // change in the middle of an answer.
             *self.passing = PassthroughMode::No;
         }
         let read = self.decoder.event(frame.name, frame.data, &mut told.events);
@@ -353,7 +354,7 @@ impl FrameSink<'_> {
 /// Whether an event is only a keep-alive: Anthropic's `ping`, OpenAI's `keepalive`, or the `null`
 /// that some gateways send.
 fn is_ping(frame: &SseEvent<'_>) -> bool {
-    // Identified by name, or by the body `{"type": "ping"}` with at most an additional number.
+    // A ping has an event name, or the body `{"type": "ping"}` with at most an additional number.
     const MOST: usize = 64;
     let data = frame.data.trim_ascii();
     matches!(frame.name, Some("ping" | "keepalive"))

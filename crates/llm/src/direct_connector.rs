@@ -92,7 +92,7 @@ fn certificates() -> Result<ClientConfig, rustls::Error> {
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(verifier))
         .with_no_client_auth();
-    // Otherwise a server may select HTTP/2, which this client does not speak.
+    // Without this list, a server may select HTTP/2, which this client does not support.
     config.alpn_protocols = vec!["http/1.1".into()];
     Ok(config)
 }
@@ -135,7 +135,7 @@ impl Service<Uri> for Connector {
             }
             ConnectorKind::Secure(https) => https.call(to),
         };
-        // One limit for DNS, TCP and TLS. The connector's own timeout covers only TCP.
+        // One limit covers DNS, TCP and TLS. The connector's own timeout covers only TCP.
         let limit = self.limit;
         Box::pin(async move {
             let connected = tokio::time::timeout(limit, connecting).await;

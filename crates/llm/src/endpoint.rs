@@ -89,7 +89,7 @@ const HOMES: [NativeProvider; 4] = [
 impl NativeProvider {
     /// Returns the original provider of an API; OpenAI for unknown APIs.
     pub(crate) fn of(wire: &str) -> &'static NativeProvider {
-        // An array pattern of fixed length cannot fail, so no unwrap is needed.
+        // An array pattern of fixed length cannot fail to match, so no unwrap is needed.
         let [first, ..] = &HOMES;
         HOMES.iter().find(|home| home.wire == wire).unwrap_or(first)
     }

@@ -104,7 +104,7 @@ impl ErrorContext {
         let said = self.clean(refusal.message.trim());
         let said = clip(&said);
         let mend = self.mend(status, refusal.kind);
-        // The fix continues the sentence, so the provider's full stop is removed.
+        // The fix follows in the same sentence, so the provider's full stop is removed.
         let said = if mend.is_empty() {
             said
         } else {

@@ -88,7 +88,7 @@ fn known(events: Vec<ChatEvent>, error: Option<ModelErrorKind>) -> ClientView {
     for event in events {
         reply.fold(event);
     }
-    // Ids are generated if the provider sends none.
+    // Generated ids differ between the two results, so they are removed.
     if reply.id.starts_with("chatcmpl-") && reply.id.len() == 41 {
         reply.id.clear();
     }
@@ -101,7 +101,7 @@ fn known(events: Vec<ChatEvent>, error: Option<ModelErrorKind>) -> ClientView {
             call.id.clear();
         }
     }
-    // The same applies to the time.
+    // Generated times differ too.
     reply.created = reply.created.min(1_790_000_000);
     ClientView { reply, error }
 }
@@ -120,7 +120,7 @@ fn compare(name: &str, body: &[u8], step: usize) -> usize {
             expected,
             "{name} in two at {cut}"
         );
-        // Truncation must be detected in the same way.
+        // Truncation must be detected in both modes.
         assert_eq!(passed(&[first]).0, read(&[first]), "{name} cut at {cut}");
     }
     words
@@ -157,7 +157,7 @@ fn every_recorded_answer_means_the_same_in_words() {
             continue;
         }
         let body = exchange["response"]["body"].as_str().unwrap_or_default();
-        // The recordings omit the times, but every provider sends them.
+        // The recordings have the time 0, but every provider sends a real one.
         let body = body.replace("\"created\":0", "\"created\":7");
         // Splitting all recordings at every byte would take minutes.
         let step = (body.len() / 40).max(1);

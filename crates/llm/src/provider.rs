@@ -52,7 +52,7 @@ pub struct ProviderConfig {
 }
 
 /// Headers of the connection or the body, which callers cannot set.
-// hyper sets these itself. Two values of one of them can split a request at a proxy.
+// hyper sets these headers itself. Duplicate values of one header can split a request at a proxy.
 const NOT_OURS: [&str; 7] = [
     "connection",
     "content-length",
@@ -95,7 +95,7 @@ impl Provider {
         let home = NativeProvider::of(protocol.name());
         let base_url = config.base_url.as_deref().unwrap_or(home.base_url);
         let endpoint = Endpoint::parse(base_url, home)?;
-        // An address literal can be rejected now; names are checked when they are resolved.
+        // An address literal can be rejected now, but a name only when it is resolved.
         http.check(&endpoint)?;
         let key = config
             .api_key
@@ -206,7 +206,7 @@ impl Provider {
                 .map_err(|e| self.teller.stream_error(e))?
             {
                 body.extend_from_slice(&piece);
-                // The rest is dropped, and the truncated JSON is reported below.
+                // The remaining bytes are dropped, and the truncated JSON is reported below.
                 if body.len() > MOST_BYTES {
                     break;
                 }
@@ -289,12 +289,13 @@ impl Provider {
         let body = self.protocol.write(&model, &request);
         let body = body.map_err(|error| self.teller.with_context(error))?;
         let headers = self.headers_for(&request)?;
-        // The body contains everything. A long conversation should not stay in memory twice while
-        // the model works.
+        // The serialized body contains everything, so the request is dropped. A long conversation
+        // should not stay in memory twice while the model works.
         drop(request);
         let mut timeouts = self.timeouts;
         if body.get("stream") == Some(&serde_json::Value::Bool(false)) {
-            // An unstreamed answer starts only when it is complete.
+            // Without streaming, the first byte arrives only after the complete answer is
+            // generated.
             timeouts.first_byte = timeouts.total;
         }
         let body = serde_json::to_vec(&body).map_err(|error| {
@@ -350,7 +351,8 @@ impl Provider {
         } else {
             self.endpoint.uri(path)?
         };
-        // `get_or_init` cannot return an error. Racing requests compute the same route.
+        // `get_or_init` cannot return an error. Concurrent requests compute the same route, so
+        // either result is correct.
         let way = match self.way.get() {
             Some(way) => way,
             None => {
@@ -500,7 +502,7 @@ fn listed(body: &[u8]) -> Option<Vec<String>> {
         Some(name.strip_prefix("models/").unwrap_or(name).to_owned())
     };
     let mut names: Vec<String> = list.as_array()?.iter().filter_map(name).collect();
-    // Sorted for a stable list; some servers list a model twice.
+    // The list is sorted and deduplicated, because some servers list a model twice.
     names.sort();
     names.dedup();
     Some(names)

@@ -105,7 +105,7 @@ impl RateLimits {
     ) -> Arc<dyn ChatModel> {
         Arc::new(RateLimitedModel {
             model,
-            // Both OpenAI APIs use the same buckets, as at OpenAI itself.
+            // OpenAI applies one limit to both of its APIs, so they share the buckets.
             group: vendor.name(),
             limits: Arc::clone(self),
         })
@@ -121,7 +121,7 @@ fn add(draws: &mut TokenDraws, name: &str, rate: Rate) {
         }));
     };
     add("requests", rate.requests, 1);
-    // The tokens of the answer are drawn at its end.
+    // The tokens of the answer are drawn when it ends.
     add("tokens", rate.tokens, draws.tokens.unwrap_or_default());
 }
 
@@ -130,7 +130,8 @@ impl RateLimitedModel {
     /// token limit applies.
     fn draws(&self, model: Option<&str>, tokens: impl FnOnce() -> i64) -> Option<TokenDraws> {
         let provider = self.limits.rates.get(self.group).copied();
-        // A model named like its provider must not draw twice from the same bucket.
+        // If the model has the same name as its provider, the request must not draw twice from one
+        // bucket.
         let model = model.filter(|model| *model != self.group);
         let own = model.and_then(|model| Some((model, *self.limits.rates.get(model)?)));
         let counts = |rate: Option<Rate>| rate.is_some_and(|rate| rate.tokens.is_some());
@@ -175,15 +176,15 @@ impl RateLimitedModel {
                     return Ok(());
                 }
                 Ok(RateDecision::After(wait)) => {
-                    // The ticket stays alive across iterations; dropping it, also by cancellation,
-                    // gives up the position.
+                    // The ticket stays alive across iterations, because dropping it gives up the
+                    // position, for example on cancellation.
                     place.get_or_insert_with(|| QueueTicket::of(self, draws));
-                    // At least a millisecond, so rounding in a shared store cannot cause a busy
-                    // loop.
+                    // The wait is at least a millisecond, so that rounding in a shared store cannot
+                    // cause a busy loop.
                     sleep(wait.max(Duration::from_millis(1))).await;
                 }
                 Ok(RateDecision::Never { wait, draw }) => {
-                    // Relaxed: the counters are metrics and order nothing.
+                    // Relaxed ordering is enough, because the counters are only metrics.
                     counts.refused.fetch_add(1, Ordering::Relaxed);
                     return Err(self.refused(draws.all.get(draw), wait));
                 }
@@ -214,13 +215,13 @@ impl RateLimitedModel {
         };
         self.limits.counts.held.fetch_add(1, Ordering::Relaxed);
         let held = draws.all.get(draws.narrowest..).unwrap_or_default();
-        // If the pause cannot be shared, other replicas get their own 429.
+        // If the pause cannot be shared, the other replicas receive their own 429 responses.
         let _ = self
             .limits
             .buckets
             .pause_buckets(draws.group, held, wait)
             .await;
-        // `OverRate` keeps the retries above from waiting again for the same reason.
+        // `OverRate` prevents the retries from waiting again for the same reason.
         let outlasts = Instant::now() + wait <= until;
         if !outlasts {
             error.kind = ModelErrorKind::OverRate;
@@ -335,7 +336,7 @@ impl Drop for SettleGuard {
             return;
         };
         let spent = i64::try_from(usage.total_tokens()).unwrap_or(i64::MAX);
-        // May be negative: an estimate that was too high is given back.
+        // The difference may be negative, because an estimate that was too high is given back.
         let more = spent.saturating_sub(self.tokens);
         if more == 0 {
             return;
@@ -387,8 +388,8 @@ impl ChatModel for RateLimitedModel {
         &'a self,
         request: &'a WireRequest,
     ) -> Option<BoxFuture<'a, Result<WireStream, ModelError>>> {
-        // Asked before anything is drawn: a request that cannot be passed through takes the other
-        // path, which draws for itself.
+        // The model is asked before tokens are drawn, because a request that cannot be passed
+        // through takes the other path, which draws tokens itself.
         let mut first = Some(self.model.pass(request)?);
         let Some(draws) = self.draws(request.model.as_deref(), || 0) else {
             return first;

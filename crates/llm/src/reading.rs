@@ -20,14 +20,14 @@ use crate::failure::{ErrorContext, clip};
 use crate::timeouts::Timeouts;
 
 /// How long the end of a body may take after the end of its answer.
-// Usually only the final chunk of the body is missing. A server that keeps sending is not worth a
-// connection.
+// Usually only the final chunk of the body is missing. If the server continues to send, it is
+// cheaper to open another connection.
 const TAIL: Duration = Duration::from_millis(250);
 
 /// Reads the remaining bytes after the end of an answer, usually only the end of the body, so the
 /// connection can be reused.
 fn release(mut response: HttpResponse) {
-    // In the background: the caller already has the complete answer.
+    // The rest is read in the background, because the caller already has the complete answer.
     tokio::spawn(async move {
         let rest = async { while let Ok(Some(_)) = response.chunk().await {} };
         let _ = tokio::time::timeout(TAIL, rest).await;
@@ -233,7 +233,7 @@ impl ResponseReader {
 
     fn late(&self) -> ModelError {
         let times = self.deadlines.timeouts;
-        // Checked first: the total limit is what the user should raise if several have expired.
+        // The total limit is checked first, because it is the one to raise if several have expired.
         if Instant::now() >= self.deadlines.total {
             return self
                 .teller
@@ -280,7 +280,7 @@ impl ResponseReader {
         self.hand_out();
         self.done = true;
         ended.map_err(|error| match error.kind {
-            // Without any part of an answer, the response cannot be a truncated one.
+            // A response without any part of an answer is invalid and not truncated.
             ModelErrorKind::Cut if !has_begun => self.strange(),
             _ => self.teller.with_context(error),
         })

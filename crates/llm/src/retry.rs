@@ -45,7 +45,7 @@ impl RetryPolicy {
         let most = Duration::from_secs(60);
         let wait = |retry| first.saturating_mul(1_u32 << retry).min(most);
         RetryPolicy {
-            // 16 keeps `1 << retry` within 32 bits; waits reach a minute long before.
+            // 16 keeps `1 << retry` within 32 bits, and the wait reaches its maximum much earlier.
             waits: (0..retries.min(16)).map(wait).collect(),
             most_wait: most,
             jitter: true,
@@ -161,7 +161,7 @@ impl Retry {
         &'a self,
         mut ask: impl FnMut() -> BoxFuture<'a, Result<T, ModelError>>,
     ) -> Result<T, ModelError> {
-        // The last attempt is after the loop: its error is returned without a wait.
+        // The last attempt is made after the loop, because its error is returned without a wait.
         let of = self.policy.waits.len();
         for (index, wait) in self.policy.waits.iter().enumerate() {
             let error = match ask().await {

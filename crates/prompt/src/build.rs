@@ -48,7 +48,8 @@ impl Builder {
         Builder {
             compiler,
             tools,
-            // Closed by default: a stored prompt must not reach files or the environment.
+            // Files and the environment are not available by default, because a stored prompt must
+            // not read them.
             outside: Arc::new(NoEnvironment),
             scripts: Arc::new(NoScripts),
         }
@@ -334,7 +335,7 @@ fn shared(id: &Arc<str>, mut prompt: Prompt) -> Arc<Prompt> {
 /// key may also end with such a file extension.
 pub(crate) fn is_file(entry: &StoreEntry) -> bool {
     file::kind(&entry.origin, &entry.text).is_some()
-        // A JSON object under such a name is still a JSON definition.
+        // A JSON object is a JSON definition even if its name has the extension of a prompt file.
         && serde_json::from_str::<Object<String, Tree>>(&entry.text).is_err()
 }
 

@@ -241,7 +241,7 @@ impl Catalogue {
             };
             let next = self.pinned(&mut held.stock, next).await?;
             self.snapshot.store(Arc::new(next));
-            // Kinds can be reloaded separately, so each is recorded on its own.
+            // Kinds can be reloaded separately, so each one is recorded.
             held.loaded.insert(*kind);
         }
         if DEFINITIONS.iter().all(|kind| held.loaded.contains(kind)) {
@@ -255,7 +255,7 @@ impl Catalogue {
         let mut held = self.held.lock().await;
         // Prompt files refer to other files, so one changed key may affect other prompts.
         if kind == EntryKind::Prompt && held.stock.has_files() {
-            // Released first: `reload` takes this lock itself.
+            // The lock is released first, because `reload` acquires it.
             drop(held);
             return self.reload(&[kind]).await;
         }
@@ -311,7 +311,8 @@ impl Catalogue {
             };
             match labels {
                 Ok(labels) => all.push((key, labels)),
-                // Keep the previous labels: without any, readers would get another version.
+                // The previous labels are kept, because without labels readers would get another
+                // version.
                 Err(why) => {
                     tracing::warn!(%place, "cannot read labels, keeping the previous ones: {why}")
                 }
@@ -404,8 +405,8 @@ impl Catalogue {
                         error = %error,
                         "cannot load definitions; serving the known ones"
                     );
-                    // Failed changes stay pending. The pause avoids flooding a store that is
-                    // unavailable.
+                    // If a change cannot be applied, it stays pending. The pause avoids flooding a
+                    // store that is unavailable.
                     tokio::time::sleep(RETRY).await;
                 }
             }
@@ -421,7 +422,7 @@ impl Catalogue {
         if !pending.kinds.is_empty() {
             let kinds: Vec<EntryKind> = pending.kinds.iter().copied().collect();
             self.reload(&kinds).await?;
-            // Reloading a kind covers its single keys. They are cleared only after success, so a
+            // Reloading a kind includes all of its keys. They are cleared only after success, so a
             // failure is retried.
             pending.keys.retain(|kind, _| !pending.kinds.contains(kind));
             pending.kinds.clear();

@@ -521,7 +521,7 @@ fn options(object: &Object<String, Tree>) -> Result<ChatOptions, String> {
 fn unknown_keys(source: &str, text: &str, object: &Object<String, Tree>) -> Vec<Diagnostic> {
     let unknown = object.keys().filter(|key| !KEYS.contains(&key.as_str()));
     let warn = |key: &String| {
-        // Only likely typos are reported. Other unknown keys may be the author's own.
+        // Only likely typos are reported, because the author may use other keys.
         let near = nearest(key, KEYS)?;
         let message = format!("unknown key {key:?}");
         let mut found = located("prompt.key", source, text, key, message);

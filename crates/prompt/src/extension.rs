@@ -89,7 +89,8 @@ fn prompt(extension: &str, index: usize, item: &Tree, text: &str) -> (String, Ch
     let name = item.get("name").and_then(Tree::as_str);
     let id = match name {
         Some(name) => format!("{extension}.{name}"),
-        // Only for the error message: a prompt without a name is rejected below.
+        // The name is only for the error message, because a prompt without a name is rejected
+        // below.
         None => format!("{extension}.{index}"),
     };
     let source = format!("prompt {id}");

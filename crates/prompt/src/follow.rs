@@ -76,13 +76,13 @@ impl ChangeFollower<'_> {
                 change = self.changes.next() => told.push(change?),
                 asked = self.asks.recv() => self.waiting.extend(asked),
             }
-            // Before the changes, so that every change received before a request is in the same
-            // batch.
+            // Requests are collected before the changes, so that every change received before a
+            // request is in the same batch.
             while let Ok(asked) = self.asks.try_recv() {
                 self.waiting.push(asked);
             }
-            // Unconstrained by Tokio's cooperative budget, which could make a ready change look
-            // pending.
+            // The future is not subject to Tokio's cooperative budget, which could make a ready
+            // change look pending.
             while let Some(change) = unconstrained(self.changes.next()).now_or_never() {
                 told.push(change?);
             }

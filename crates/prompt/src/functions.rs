@@ -144,8 +144,8 @@ impl<'a> ToolFunctions<'a> {
             request_id: self.request_id.into(),
             call: Arc::default(),
         };
-        // A call that times out leaves its fallback value, and the template needs the margin to
-        // print it.
+        // A call that times out returns its fallback value, and the template needs the remaining
+        // time to print it.
         let most = context.remaining(Duration::MAX).saturating_sub(MARGIN);
         let late = |_| {
             let message = format!(
@@ -184,7 +184,7 @@ impl FunctionHost for ToolFunctions<'_> {
         mut arguments: CallArguments,
     ) -> BoxFuture<'a, Result<Value, CallError>> {
         Box::pin(async move {
-            // Looked up first: a tool with this name takes precedence over the built-in function.
+            // Tools are looked up first, because they take precedence over the built-in function.
             if let Some(tool) = self.tool(name) {
                 return Ok(self.run_or_skip(tool.as_ref(), arguments).await);
             }
@@ -196,7 +196,7 @@ impl FunctionHost for ToolFunctions<'_> {
             arguments.positional.remove(0);
             if name == SCRIPT {
                 let script = self.script(&wanted)?;
-                // A script is not skipped in a dry run, because it runs dry itself.
+                // A script is not skipped in a dry run, because it has its own dry run.
                 return Ok(self.run(&script, arguments).await);
             }
             match self.tool(&wanted) {

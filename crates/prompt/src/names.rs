@@ -152,7 +152,7 @@ impl<'a> AvailableNames<'a> {
         if given.is_empty() || references.dynamic || self.by_variable() {
             return Vec::new();
         }
-        // Such as `{{.variables | json}}`.
+        // A template such as `{{.variables | json}}` uses all variables.
         let is_all = |variable: &VariableReference| matches!(variable.path.as_slice(), [root] if REQUEST_ROOTS.contains(&root.as_str()));
         if references.variables.iter().any(is_all) {
             return Vec::new();
@@ -240,7 +240,7 @@ impl<'a> AvailableNames<'a> {
         };
         let mut absent: Vec<UnresolvedVariable> = Vec::new();
         for name in missing.filter_map(|variable| variable.path.first()) {
-            // In `.prompt` files, the application defines names like `@state`.
+            // In `.prompt` files, the application defines names such as `@state`.
             let is_known = name.starts_with('@') || declared.contains_key(name);
             if is_known || absent.iter().any(|it| it.name == *name) || absent.len() >= MOST_UNUSED {
                 continue;
@@ -318,7 +318,7 @@ impl<'a> AvailableNames<'a> {
                 continue;
             };
             let alike = |(other, _): (&Arc<str>, &Value)| other.eq_ignore_ascii_case(key);
-            // The format accepts another spelling of the key.
+            // The format ignores case, so the key may have another spelling.
             if self.ignores_case() && known.iter().any(alike) {
                 continue;
             }

@@ -65,7 +65,7 @@ fn set(options: &mut ChatOptions, name: &str, value: &Tree) -> Result<(), &'stat
         }
         "user" => options.user = Some(value.as_str().ok_or("a text")?.to_owned()),
         "stop" => options.stop = Some(value.clone()),
-        // Semantic Kernel gives only the type: `json_object`.
+        // Semantic Kernel specifies only the type, such as `json_object`.
         "response_format" => {
             options.response_format = Some(match value {
                 Tree::String(form) => json!({ "type": form }),

@@ -77,7 +77,7 @@ impl Parameters {
     /// # Errors
     /// The schema is invalid.
     pub(crate) fn of_schema(tree: &Tree, presets: Vec<(Arc<str>, Value)>) -> Result<Self, String> {
-        // Built only to check the schema. Renders build their own validator.
+        // The validator is built only to check the schema. Renders build their own validator.
         validator(tree).map_err(|error| format!("parameters are not a JSON Schema: {error}"))?;
         let preset = |(name, value): (Arc<str>, Value)| (name.to_string(), Tree::from(&value));
         let presets: Object<String, Tree> = presets.into_iter().map(preset).collect();
@@ -180,7 +180,7 @@ impl Checks {
             validator: validator(&schema.tree()).ok(),
             presets: schema.presets(),
         });
-        // Concurrent renders may each build a validator. All of them are equal.
+        // Concurrent renders may each build a validator. All of these validators are equal.
         self.0.store(Some(ready.clone()));
         ready
     }

@@ -32,7 +32,8 @@ const PRINTS: [(&[&str], [&str; 2]); 8] = [
     ),
     (&["mustache"], ["{{", "}}"]),
     (&["mustache-html"], ["{{{", "}}}"]),
-    // A helper hides a variable with the same name, and dotprompt has a helper `history`.
+    // A helper hides a variable with the same name, so the variable `history` cannot be read in
+    // dotprompt.
     (
         &[
             "handlebars",

@@ -58,7 +58,7 @@ impl<K: Eq + Hash, V: Clone> LruCache<K, V> {
     /// exists, the existing value stays. Returns the cached value.
     pub(crate) fn insert(&self, key: &Arc<K>, value: V) -> V {
         let mut kept = write(&self.kept);
-        // Two threads may have created the same value. Both use the first one.
+        // Two threads may have created the same value, and both use the first one.
         if let Some(entry) = kept.entries.get(key) {
             self.touch(entry);
             return entry.value.clone();
@@ -77,7 +77,7 @@ impl<K: Eq + Hash, V: Clone> LruCache<K, V> {
     /// Records a use. Skipped for the most recently used entry, so one hot key causes no writes.
     fn touch(&self, entry: &LruEntry<V>) {
         if entry.used.load(Ordering::Relaxed) != self.clock.load(Ordering::Relaxed) {
-            // The larger of two concurrent numbers wins.
+            // If two threads write, the larger number remains.
             entry.used.fetch_max(self.tick(), Ordering::Relaxed);
         }
     }
@@ -97,7 +97,8 @@ impl<K: Eq + Hash, V> LruState<K, V> {
             if used <= seen {
                 return self.entries.remove(&key).is_some();
             }
-            // Used since then, so it moves to its latest use.
+            // The entry was used after this number was assigned, so it moves to the position of its
+            // last use.
             self.order.insert(used, key);
         }
         false
@@ -129,7 +130,7 @@ mod tests {
         let mut random = 7_u32;
         for turn in 0..20_000 {
             random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            // Alternates between a scan, a few hot keys, and random keys.
+            // The keys come from a scan of many keys, a few frequent keys, and random keys.
             let key = match turn % 3 {
                 0 => turn / 3 % 150,
                 1 => random >> 29,

@@ -102,7 +102,7 @@ impl<V> ChunkedTable<V> {
         let first = self.piece_of(text);
         let pieces = self.pieces.iter().skip(first);
         let entries = pieces.flat_map(|piece| piece.iter().map(pair));
-        // The first chunk may start with smaller ids.
+        // The first chunk in the range may start with smaller ids.
         let entries = entries.skip_while(move |(id, _)| &***id < text);
         entries.take_while(move |(id, _)| id.starts_with(text))
     }

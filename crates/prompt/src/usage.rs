@@ -225,7 +225,8 @@ impl<T: Default> ByName<T> {
             .map(|(name, counts)| (name.clone(), counts.clone()));
         let mut all: Vec<(Arc<str>, Arc<T>)> = pairs.collect();
         all.sort_by(|(a, _), (b, _)| a.cmp(b));
-        // A prompt may be called `other` itself, and each name must be unique.
+        // The name `other` is reserved for the counter of all other prompts, but a prompt may have
+        // it too.
         if known.len() >= self.most && !known.contains_key(OTHER) {
             all.push((OTHER.into(), self.other.clone()));
         }

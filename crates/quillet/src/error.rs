@@ -149,7 +149,8 @@ impl Error {
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
-            // The cause decides: a prompt that calls another fails for the reason of the other.
+            // The innermost cause decides, because a prompt that calls another prompt fails for the
+            // same reason.
             Error::Service(error) => error.root_code().retryable(),
             Error::Agent(error) => error.root_code().retryable(),
             Error::Findings(_) => false,
@@ -228,7 +229,7 @@ impl std::error::Error for Error {
                 // The cast drops `Send` and `Sync`, which the signature does not have.
                 message.source.as_deref().map(|source| source as _)
             }
-            // The message contains their diagnostics, and these have no cause.
+            // These messages already contain their diagnostics, which have no cause.
             Error::Config(_) | Error::Findings(_) => None,
             Error::Service(error) => Some(&**error),
             Error::Agent(error) => Some(&**error),

@@ -95,8 +95,8 @@ pub fn read(path: &str) -> Result<String, Error> {
         }
     };
     let mut bytes = Vec::new();
-    // One byte more than the limit tells a file of exactly that size from a larger one. The size in
-    // the metadata is not enough: standard input and pipes have none.
+    // Reading one byte more than the limit distinguishes a file of exactly that size from a larger
+    // one. The size in the metadata is not enough: standard input and pipes have none.
     let read = reader.take(MOST_BYTES + 1).read_to_end(&mut bytes);
     read.map_err(unreadable)?;
     if bytes.len() as u64 > MOST_BYTES {
@@ -188,7 +188,7 @@ pub fn parse(path: &str, text: &str, form: InputFileKind<'_>) -> Result<Value, E
 pub fn data(path: &str) -> Result<Value, Error> {
     // YAML includes JSON, so standard input may be either of them.
     let form = kind_of_file(path).unwrap_or(InputFileKind::Yaml);
-    // A common mistake: the value itself instead of a file.
+    // Users often pass the value itself instead of a file.
     if path.trim_start().starts_with('{') {
         return Err(Error::setting(
             "-d takes a file, or - for standard input; for a value use -D name:=json".into(),
@@ -253,7 +253,8 @@ pub fn toml_message(error: &toml::de::Error, text: &str) -> String {
         rest.trim_start_matches([' ', '\t', '\r']).starts_with('\n') || rest.trim().is_empty()
     });
     match key.filter(|_| ends) {
-        // `key =` at the end of a line: the parser's own message would be about quotes.
+        // If the value is missing at the end of a line, the parser's own message would be about
+        // quotes.
         Some(key) => format!("the value of {} is missing", key.trim()),
         None => error.message().to_owned(),
     }

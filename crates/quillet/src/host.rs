@@ -51,7 +51,8 @@ impl Host {
         store: Arc<dyn Store>,
         with_shop: bool,
     ) -> Result<Self, Error> {
-        // Shared: the router counts the retries, and the prompt service reports them.
+        // The counter is shared, because the router counts the retries and the prompt service
+        // reports them.
         let retries = Arc::new(AtomicU64::new(0));
         let models = components::models(settings, retries.clone())?;
         let model = components::configured_model(settings, &models)?;
@@ -64,7 +65,7 @@ impl Host {
                 "{error}; serving cached definitions until the store answers"
             ));
         }
-        // Before the agents, which record their runs there.
+        // Traces are opened before the agents, which record their runs there.
         let traces = Traces::open(settings).await?;
         // Scripts are attached to the prompt service first, because agents may call stored scripts
         // as tools.
@@ -148,7 +149,8 @@ impl Host {
                 self.definitions.watch().await;
             }
         };
-        // `join!` instead of `select!`: a part that ends immediately must not stop the others.
+        // `join!` is used instead of `select!`, because a part that ends immediately must not stop
+        // the others.
         tokio::join!(self.prompts.watch(), self.databases.follow(), keeping);
     }
 

@@ -118,7 +118,7 @@ pub fn openai_prompts(source: &str, text: &str) -> Result<Vec<SavedPrompt>, Vec<
             Err(why) => failed.push(wrong(source, format!("prompt {}: {why}", index + 1))),
         }
     }
-    // All or nothing, because a history with missing versions would be wrong.
+    // The import is rejected as a whole, because a history with missing versions would be wrong.
     if !failed.is_empty() {
         return Err(failed);
     }
@@ -144,10 +144,10 @@ fn objects(text: &str) -> Result<Vec<Map<String, Value>>, String> {
         },
         Ok(_) => return Err("expected a JSON object".to_owned()),
         Err(error) => {
-            // Not a single JSON value, so the file may have one object on each line.
+            // The text is not a single JSON value, so it may have one object on each line.
             let lines = text.lines().filter(|line| !line.trim().is_empty());
             let read: Result<Vec<Value>, _> = lines.map(serde_json::from_str).collect();
-            // Reports the error of the whole text: most files are a single JSON value.
+            // The error of the whole text is reported, because most files are a single JSON value.
             read.map_err(|_| format!("invalid JSON: {error}"))?
         }
     };
@@ -309,7 +309,7 @@ fn unread(source: &str, alias: &str, messages: &[Value]) -> Vec<Diagnostic> {
         let compiled = formats.compile("mustache", &sources, &CompileOptions::default());
         compiled.err().map(|error| error.to_string())
     };
-    // These may compile, but they mean something else in Mustache, so compiling is not enough.
+    // Some of these templates compile, but they have another meaning in Mustache.
     let sections = ["{{#", "{{^", "{{/", "{{>", "{{!", "{{=", "{{&"];
     let why = |text: &str| {
         let section = sections.iter().find(|section| text.contains(*section));

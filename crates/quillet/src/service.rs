@@ -75,7 +75,8 @@ impl Quillet {
     /// A setting is invalid, or a file, store or service that it names cannot be opened.
     pub async fn with_settings(settings: Settings) -> Result<Self, Error> {
         let host = Arc::new(Host::open(&settings).await?);
-        // The task holds the host, not a clone of `Quillet`; otherwise it would keep itself alive.
+        // The task holds the host and not a clone of `Quillet`, which would keep the task alive
+        // forever.
         let watched = host.clone();
         let watch = tokio::spawn(async move { watched.watch().await });
         Ok(Quillet {
@@ -116,8 +117,8 @@ impl Quillet {
     /// # }).unwrap();
     /// ```
     pub async fn register(&self, tool: Arc<dyn Tool>) {
-        // Held until the catalogue has the list. It gets the whole list each time, so two
-        // concurrent registrations could otherwise lose a tool.
+        // The lock is held until the catalogue has the list. The catalogue gets the whole list each
+        // time, so two concurrent registrations could otherwise lose a tool.
         let mut tools = self.tools.lock().await;
         tools.push(tool);
         let catalogue = self.host.prompts().catalogue();
@@ -241,7 +242,7 @@ impl Quillet {
             .await
             .map_err(|refused| Error::other_from(refused.to_string(), refused))?;
         while let Some(event) = run.next().await {
-            // The outcome contains the result of the other events, which only a stream needs.
+            // The outcome contains the complete result, so the other events are skipped.
             if let AgentEvent::Ended(outcome) = event {
                 return Ok(*outcome);
             }

@@ -29,7 +29,8 @@ impl Aliases {
             Some((name, Ok(mark))) => (name, Some(mark)),
             _ => (named, None),
         };
-        // A real id always wins over an alias, so that an alias cannot hide a prompt.
+        // An existing id always takes precedence over an alias, so that an alias cannot hide a
+        // prompt.
         if snapshot.prompts.get(name).is_some() {
             return named.to_owned();
         }

@@ -26,7 +26,7 @@ impl ObjectShape {
     }
 }
 
-// The three low bits of a word are its kind; the other bits are a length, a number or an index.
+// The three low bits of a word are its type, and the other bits are a length, a number or an index.
 const STRING: u32 = 0;
 const INTEGER: u32 = 1;
 const LIST: u32 = 2;
@@ -209,7 +209,8 @@ impl ValueReader<'_> {
         match self.kept.containers.get_mut(number) {
             Some(place) => *place = value.clone(),
             None => {
-                // Its parts have higher numbers and were read before it.
+                // The elements of a container have higher numbers but are read first, so the list
+                // may have to grow.
                 self.kept.containers.resize(number + 1, Value::Null);
                 self.kept.containers[number] = value.clone();
             }

@@ -132,7 +132,7 @@ pub(crate) fn run(json: &str, values: Value) -> Result<ScriptRequest, BindingErr
     run.grants.env = texts(&given, "allowEnv");
     run.is_watched = given["isWatched"] == true;
     for (name, most) in given["limits"].as_object().into_iter().flatten() {
-        // A JavaScript number, rounded down to an integer.
+        // JavaScript numbers are floats, so fractions are dropped.
         let most = most.as_f64().unwrap_or_default();
         run.limit(name, most as u64)?;
     }

@@ -51,8 +51,7 @@ impl PyCatalogue {
         let time = timeout.map(|timeout| seconds(&timeout)).transpose()?;
         let time = time.flatten().unwrap_or(USUAL);
         if store.is_empty() {
-            // For the settings, an empty address would mean none, and the prompts would be kept in
-            // memory.
+            // The settings treat an empty address as unset, which would select a store in memory.
             let hint = "give dir:PATH, sqlite:FILE, redis://HOST or memory:";
             return Err(raised(
                 py,
@@ -215,7 +214,8 @@ impl PyCatalogue {
             None => Err(raised(py, &closed())),
             Some(open) if is_ours => Ok(open),
             Some(parents) => {
-                // Dropping it would access the parent's threads.
+                // A forked process must not drop the parent's catalogue, because its threads do not
+                // exist here.
                 mem::forget(parents);
                 self.open_again(py)
             }
@@ -246,7 +246,7 @@ impl Drop for OpenCatalogue {
     fn drop(&mut self) {
         let open = self.open.take();
         if self.process != std::process::id() {
-            // Leave everything that the parent has open untouched.
+            // A forked process must not close connections that belong to the parent.
             mem::forget(open);
         } else if let Ok(runtime) = runtime::handle() {
             let _runtime = runtime.enter();

@@ -89,7 +89,7 @@ pub(crate) fn read(
         return reader.value(object, 1);
     }
     let mut same = 0;
-    // Removed first, so that a partly read value is not kept.
+    // The value is removed from the cache first, so that a partly read value is not kept.
     let node = match slot.kept.take() {
         Some(mut node) => {
             node.refresh(reader, object, 1, &mut same)?;

@@ -52,7 +52,7 @@ impl ConversionError {
     /// Describes the problem; `root` is the name of the value.
     pub fn message(&self, root: &str) -> String {
         let mut place = root.to_owned();
-        // A value that contains itself has an infinite path.
+        // The path is truncated, because it is very long if a value contains itself.
         for step in self.path.iter().rev().take(12) {
             place.push_str(step);
         }

@@ -51,7 +51,7 @@ fn element(text: &str, at: usize) -> Option<usize> {
 /// If a marker begins at `at`, returns the end of the marker and whether content follows. A marker
 /// may also only close the previous attachment.
 fn marker(text: &str, at: usize) -> Option<(usize, bool)> {
-    // Brackets in running text are not markers.
+    // A bracket inside a line does not start a marker.
     let begins_line = at == 0 || text.as_bytes().get(at - 1) == Some(&b'\n');
     let rest = text.get(at..).filter(|_| begins_line)?;
     let line = clip(rest, MARKER_BYTES).lines().next()?;

@@ -136,7 +136,7 @@ impl Conversation {
             conversation.push(message);
         }
         let said = |item: &CountedMessage| item.message.role == Role::User;
-        // Set only here: messages that are added later do not become the question.
+        // The question is set only here, so that messages added later do not become the question.
         conversation.question = conversation.items.iter().rposition(said);
         conversation
     }
@@ -197,7 +197,7 @@ impl Conversation {
     /// Returns the messages to send, starting with the system prompt.
     #[must_use]
     pub fn messages(&self) -> Vec<Message> {
-        // Space for the system prompt, and for a notice in each of the two gaps.
+        // The capacity includes the system prompt and two notices about removed messages.
         let mut messages = Vec::with_capacity(self.items.len() + 3);
         messages.extend(self.system_message());
         for (index, item) in self.items.iter().enumerate() {
@@ -237,11 +237,11 @@ impl Conversation {
             at: more.at,
             ..RemovedMessages::default()
         });
-        // A later round may remove messages before those of the first round.
+        // Another round may remove messages at an earlier position than the first round.
         gap.at = gap.at.min(more.at);
         gap.removed += more.removed;
         gap.removed_tokens += more.removed_tokens;
-        // A new summary includes the previous one, so it replaces it.
+        // A new summary includes the previous one and replaces it.
         gap.summary = more.summary.or(gap.summary.take());
         gap.notice = notice(gap);
         gap.tokens = counter.count_message(&Message::new(Role::User, gap.notice.as_str()));

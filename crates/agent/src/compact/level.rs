@@ -134,7 +134,8 @@ fn apply(
     for candidate in candidates {
         if let Some(item) = conversation.items.get_mut(candidate.index) {
             item.set_caps(
-                // Starts from the state before this compaction, so that attempts do not accumulate.
+                // The limits are based on the state before this compaction, so that attempts do not
+                // accumulate.
                 item.before
                     .caps
                     .lowered(piece, level)

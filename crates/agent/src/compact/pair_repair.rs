@@ -21,8 +21,7 @@ pub(super) fn pairs(messages: impl Iterator<Item = Message>) -> Vec<Message> {
     let mut begun = false;
     for message in messages {
         if message.role == Role::Tool {
-            // Also drops a second result of the same call, because the first one has removed the
-            // id.
+            // The first result of a call removes the call's id, so a second result is dropped.
             if open.answer(message.tool_call_id.as_deref()) {
                 mended.push(message);
             }
@@ -35,7 +34,8 @@ pub(super) fn pairs(messages: impl Iterator<Item = Message>) -> Vec<Message> {
         if message.role == Role::Assistant && !begun {
             mended.push(Message::new(Role::User, BEGINNING));
         }
-        // System messages do not count as the beginning.
+        // System messages may precede the first user message, so they do not begin the
+        // conversation.
         begun |= !matches!(message.role, Role::System | Role::Developer);
         mended.push(message);
     }

@@ -81,7 +81,8 @@ impl<'a> Compactor<'a> {
         ceiling: u64,
         limits: &'a RunLimits,
     ) -> Self {
-        // The snapshots let cuts start over, and limit the report to this compaction.
+        // The snapshots are the base for cuts and for the report, which both cover only this
+        // compaction.
         for item in &mut conversation.items {
             item.before = MessageSnapshot {
                 caps: item.caps,
@@ -146,8 +147,8 @@ impl<'a> Compactor<'a> {
             self.emptied |= number > 0 && self.report.removed_messages > removed;
             self.cut_texts();
         }
-        // Compared with the ceiling, because missing the target alone does not justify cutting the
-        // question.
+        // The question is cut only if the conversation exceeds the ceiling, not if it only misses
+        // the target.
         if self.conversation.tokens() > self.ceiling {
             self.cut_what_is_left();
         }
@@ -177,7 +178,8 @@ impl<'a> Compactor<'a> {
         self.cut(CutTarget::Texts, LEAST_TEXT, |index, message| {
             match message.role {
                 Role::User => Some(index) != question,
-                // Some providers require that turns with calls in a running loop are unchanged.
+                // Some providers reject changes to turns with calls while their tool loop is
+                // running.
                 Role::Assistant => message.tool_calls.is_empty() || Some(index) < question,
                 _ => false,
             }
@@ -302,7 +304,7 @@ impl<'a> Compactor<'a> {
             index += 1;
             !goes
         });
-        // The question and the later gap are indexes into the shortened list.
+        // The positions of the question and of the second gap must match the shortened list.
         if zone == BEFORE {
             self.conversation.shift(removed);
         }

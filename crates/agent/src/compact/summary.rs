@@ -188,6 +188,6 @@ fn write_message(text: &mut String, message: &Message) {
 
 /// Escapes a text so that it cannot close the surrounding element.
 fn safe(text: &str) -> String {
-    // The bracket is not included, so that `</conversation >` is escaped too.
+    // The closing bracket is omitted, so that `</conversation >` is escaped too.
     text.replace("</conversation", "&lt;/conversation")
 }

@@ -237,7 +237,7 @@ pub(super) fn camel_case(name: &str) -> String {
     let mut raise = false;
     for c in name.chars() {
         match c {
-            // A leading underscore does not separate words, so it is not removed.
+            // A leading underscore does not separate words, so it is preserved.
             '_' if !out.is_empty() => raise = true,
             _ if raise => {
                 out.extend(c.to_uppercase());

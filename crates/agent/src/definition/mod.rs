@@ -248,7 +248,7 @@ impl AgentDefinition {
         let inner = inner.into_iter().flat_map(|(object, fields)| {
             fields.iter().map(move |field| format!("{object}.{field}"))
         });
-        // `limits`, `budget` and `features` only contain other fields.
+        // `limits`, `budget` and `features` are objects with fields of their own.
         let outer = FIELDS
             .iter()
             .filter(|field| !matches!(**field, "limits" | "budget" | "features"));
@@ -294,7 +294,7 @@ impl AgentDefinition {
             features: features(&fields, &mut found),
             metadata: fields.get("metadata").map(json).unwrap_or_default(),
         };
-        // The definition does not contain the name, so only its type is checked.
+        // The name comes from the caller and not from the definition, so only its type is checked.
         fields.text("name", &mut found);
         found.finish(definition)
     }
@@ -440,7 +440,7 @@ fn limits(fields: &ObjectFields<'_>, found: &mut DefinitionDiagnostics<'_>) -> L
     let tool_timeout = limits.seconds("toolTimeout", found);
     let run_timeout = limits.seconds("runTimeout", found);
     LimitSettings {
-        // 0 is valid: the only turn is then the last one, without calls.
+        // 0 is valid: the model then has a single turn, which cannot call tools.
         max_tool_calls: limits.count("maxToolCalls", 0, found).map(saturated),
         max_concurrent_calls: limits.count("maxConcurrentCalls", 1, found).map(sized),
         // Long field names are accepted too, but the short ones take precedence.
@@ -495,7 +495,7 @@ fn options(fields: &ObjectFields<'_>, found: &mut DefinitionDiagnostics<'_>) -> 
         };
         for (camel, entry) in ObjectFields::of(node, "options.", None, found).iter() {
             let known = OPTIONS.iter().find(|(other, _)| *other == camel);
-            // Unknown options are passed through, but a misspelled restriction would have no
+            // Unknown options are passed to the provider, so a misspelled restriction would have no
             // effect.
             if let Some(near) = nearest(camel, CALLING).filter(|_| !CALLING.contains(&camel)) {
                 let message = format!("options: unknown field {:?}", entry.name());

@@ -44,7 +44,7 @@ impl AgentDefinition {
         let Ok(root) = tree(source, text) else {
             return Vec::new();
         };
-        // Errors of the fields are dropped here: `parse` reports them.
+        // `parse` reports errors in the fields, so they are discarded here.
         let mut other = DefinitionDiagnostics::new(source, text);
         let fields = ObjectFields::of(&root, "", Some(FIELDS), &mut other);
         let warning = |node: &Node, message: String, help: Option<String>| {
@@ -116,7 +116,7 @@ impl<'a> CallableTools<'a> {
         let patterns: Vec<&str> = texts(fields, "tools").map(|(_, pattern)| pattern).collect();
         let permitted = Permissions::parse(&patterns).unwrap_or_default();
         let searches = |features: &Node| {
-            // A raw node has the original spelling, so both spellings are looked up.
+            // A raw node has the spelling of the file, so both spellings are looked up.
             let names = ["webSearch", "web_search"];
             names.iter().any(|name| features.get(name).is_some())
         };

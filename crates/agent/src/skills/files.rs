@@ -158,7 +158,7 @@ fn listing(folder: &Path) -> String {
     let shown = entries.flatten().take(50).filter_map(|entry| {
         let name = entry.file_name().into_string().ok()?;
         let folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        // Hidden files are not part of a skill.
+        // Hidden files do not belong to a skill.
         (!name.starts_with('.')).then(|| if folder { format!("{name}/") } else { name })
     });
     let mut names: Vec<String> = shown.collect();

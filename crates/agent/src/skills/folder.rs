@@ -82,7 +82,7 @@ impl SkillReader {
     }
 
     fn entry(&mut self, root: &Path, path: &Path, shown: &Path) {
-        // Dangling links and files are not skills.
+        // Dangling links are ignored, and so is everything without a skill file.
         let Ok(real) = fs::canonicalize(path) else {
             return;
         };

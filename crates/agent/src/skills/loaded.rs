@@ -78,7 +78,8 @@ impl LoadedSkills {
         if newly {
             self.loaded.push(index);
             let folder = self.available.get(index).and_then(|s| s.folder.clone());
-            // Added only now, because the model must not read files of a skill before loading it.
+            // The folder is added only after loading, because the model must not read its files
+            // before.
             if let Some(folder) = folder {
                 self.reader.add(name, folder);
             }
@@ -170,7 +171,7 @@ impl LoadedSkills {
     #[must_use]
     pub fn block(&self) -> String {
         let mut block = String::new();
-        // The model decides by description, so a skill without one is not listed.
+        // The model selects skills by their description, so a skill without one is not listed.
         let listed = self.available.iter().filter(|s| !s.description.is_empty());
         for skill in listed {
             let chosen = if self.chosen.contains(&skill.name) {

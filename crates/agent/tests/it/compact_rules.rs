@@ -29,7 +29,8 @@ fn texts(conversation: &Conversation) -> Vec<String> {
 #[test]
 fn pairs_are_made_whole() {
     let result = |id: &str| Message::tool(id, "found");
-    // The history, and the ids of the results sent for its last turn with calls.
+    // Each case has a history and the ids of the results that are sent for its last turn with
+    // calls.
     let cases = [
         (
             vec![calls(&["a", "b"]), result("a"), result("b")],

@@ -249,7 +249,7 @@ fn patterns_that_ask_about_nothing_are_told() {
         tools: &tools,
         ..KnownNames::default()
     };
-    // The definition, and the start of the diagnostic's help.
+    // Each case has a definition and the start of the expected help text, if there is a warning.
     for (text, help) in [
         (
             "tools: ['*']\nask: [search, prompt_greet, script/*]\n",
@@ -269,7 +269,8 @@ fn patterns_that_ask_about_nothing_are_told() {
             "tools: ['*', '!prompt/greet']\nask: [prompt_greet]\n",
             Some("also add it to `tools`"),
         ),
-        // The tools of MCP servers, skills and features are unknown here, so any name may match.
+        // The names of tools from MCP servers, skills and features are unknown here, so there is no
+        // warning.
         ("mcpServers: [{name: x}]\nask: [mail]\n", None),
         ("skills: [pdf]\nask: [mail]\n", None),
         ("features: {webSearch: true}\nask: [web_search]\n", None),

@@ -383,8 +383,8 @@ fn turn(role: Role, skills: &[&str]) -> StoredMessage {
 
 #[test]
 fn a_loaded_skill_stays_for_five_turns() {
-    // Skills named in the answer of each turn; then the skills loaded in the next turn, each with
-    // its remaining turns after that one.
+    // Each case lists the skills that each turn loads, and the skills that are loaded in the next
+    // turn with their remaining turns.
     let cases = [
         (vec![], ""),
         (vec![""], ""),

@@ -20,7 +20,7 @@ pub(super) fn check_fields(text: &str) -> Vec<BraceWarning> {
         at = start + 1;
         if rest.starts_with("{{") {
             let run = rest.len() - rest.trim_start_matches('{').len();
-            // An odd brace starts a field.
+            // In an odd number of braces, the last one starts a field.
             at = start + run - run % 2;
             doubled.extend((run == 2).then(|| doubled_name(rest, start)).flatten());
             continue;
@@ -54,7 +54,7 @@ fn is_code(inner: &str) -> bool {
 }
 
 fn code(group: &str, start: usize) -> BraceWarning {
-    // The corrected text of a long group would make the message hard to read.
+    // If the group is long, its corrected text would make the message hard to read.
     let help = if group.len() <= LONGEST {
         format!("double the braces of plain text: {}", escaped(group))
     } else {

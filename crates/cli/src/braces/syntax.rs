@@ -77,7 +77,7 @@ pub(super) struct BraceWarning {
 /// Returns the end of the group of braces that starts here, counting nested braces.
 pub(super) fn group_end(text: &str, start: usize) -> Option<usize> {
     let mut open = 0_usize;
-    // Bytes are enough: no byte of a longer UTF-8 sequence equals a brace.
+    // Comparing bytes is safe, because no byte of a longer UTF-8 sequence equals a brace.
     let window = text.as_bytes().get(start..).unwrap_or_default();
     for (at, byte) in window.iter().enumerate().take(LONGEST_GROUP) {
         match byte {

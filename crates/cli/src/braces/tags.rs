@@ -128,7 +128,7 @@ impl TagScanner<'_> {
             return self.block(block, inner).map(|meant| (meant, None));
         }
         let argument = inner[first.len()..].trim_start();
-        // The keyword alone is not enough, because other formats have `if` and `with` too.
+        // The keyword is not sufficient, because other formats have `if` and `with` too.
         let of_go = GO_WORDS.contains(&first) && argument.starts_with(['.', '$', '"']);
         if of_go && own != TemplateDialect::Go {
             return Some((TemplateDialect::Go, None));
@@ -162,7 +162,7 @@ impl TagScanner<'_> {
     fn plain_name<'i>(&self, inner: &'i str) -> Option<(TemplateDialect, Option<&'i str>)> {
         let calls = match self.dialect {
             TemplateDialect::Go => !GO_KEYWORDS.contains(&inner),
-            // `{{plugin.function}}` is a valid call.
+            // In Semantic Kernel, `{{plugin.function}}` is a valid call.
             TemplateDialect::SemanticKernel => !inner.contains('.'),
             _ => false,
         };
@@ -179,7 +179,7 @@ impl TagScanner<'_> {
         let help = match group {
             None => "use single braces for plain text: { and }".to_owned(),
             Some(group) if has_tags(group) => {
-                // Only the outer braces are doubled by mistake.
+                // The inner braces belong to tags, so only one outer pair is removed.
                 let single = group.get(1..group.len() - 1).unwrap_or_default();
                 format!("use single braces for plain text: {single}")
             }

@@ -27,7 +27,7 @@ fn found_with(
 
 /// Format, template with one warning, its column, and the help text.
 const DOUBTS: &[(&str, &str, usize, &str)] = &[
-    // JSON in formats that interpret braces.
+    // JSON in formats in which braces have a meaning.
     (
         "f-string",
         "A: {\"a\": 1}",
@@ -77,7 +77,7 @@ const DOUBTS: &[(&str, &str, usize, &str)] = &[
         1,
         "use single braces for plain text: {\"a\": 1}",
     ),
-    // Variables of another format.
+    // Variables in the syntax of another format.
     (
         "jinja",
         "Hi {{ .user.name }}",
@@ -159,7 +159,7 @@ const DOUBTS: &[(&str, &str, usize, &str)] = &[
         1,
         "or set the format to semantic-kernel",
     ),
-    // Blocks of another format.
+    // Blocks in the syntax of another format.
     ("jinja", "{{#if x}}a", 1, "set the format to handlebars"),
     ("go", "{{#each l}}", 1, "set the format to handlebars"),
     ("go", "{{#l}}a", 1, "set the format to mustache"),
@@ -269,7 +269,7 @@ fn templates_of_the_vectors_give_none() {
         let text = std::fs::read_to_string(folder.join(file)).expect("the vectors are there");
         let vectors: serde_json::Value = serde_json::from_str(&text).expect("they are JSON");
         let vectors = vectors["vectors"].as_array().expect("a list");
-        // Invalid templates may also cause warnings.
+        // Vectors with invalid templates may cause warnings, so only valid ones are checked.
         let right = vectors
             .iter()
             .filter(|vector| vector.get("expected").is_some());

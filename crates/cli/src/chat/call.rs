@@ -42,7 +42,7 @@ impl ToolCallDisplay {
                 if let Some(call) = call {
                     call.output = serde_json::to_value(output).ok();
                     call.error.clone_from(error);
-                    // Practically infallible: `u64` holds millions of years in milliseconds.
+                    // This practically cannot fail: `u64` holds millions of years in milliseconds.
                     call.milliseconds = u64::try_from(took.as_millis()).ok();
                 }
             }

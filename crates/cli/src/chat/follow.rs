@@ -23,8 +23,8 @@ pub(crate) async fn follow_run(
     let mut is_stopping = false;
     let mut waiting = IdleIndicator::new();
     loop {
-        // One future per Control-C, pinned outside the inner loop: `running.next()` is cancelled by
-        // `select!` without losing an event, but a new signal future per event could miss a signal.
+        // One signal future is used until Control-C arrives, because creating a new one for each
+        // event could miss a signal. `select!` may cancel `running.next()` without losing an event.
         let mut interrupted = pin!(ctrl_c());
         loop {
             let event = tokio::select! {
@@ -37,7 +37,8 @@ pub(crate) async fn follow_run(
                 Some(AgentEvent::Ended(outcome)) => return Ok(outcome),
                 Some(event) => {
                     ToolCallDisplay::record_event(calls, &event);
-                    // A closed output ends the command here; dropping the run stops it.
+                    // An error means that the output is closed; returning drops the run, which
+                    // stops it.
                     screen.show(&event)?;
                 }
                 None => {

@@ -41,14 +41,14 @@ impl IdleIndicator {
     /// line. Never completes if the indicator cannot be shown.
     pub(crate) async fn tick(&mut self, may_show: bool) {
         if !self.is_seen || !may_show {
-            // Completing would make the `select!` loop of the caller spin.
+            // If this future completed, the `select!` loop of the caller would spin.
             return std::future::pending().await;
         }
         sleep_until(self.next).await;
         self.next += TICK;
         self.is_shown = true;
         let seconds = self.since.elapsed().as_secs();
-        // Without a new line, so `reset` can clear it.
+        // No new line is written, so that `reset` can clear the text.
         terminal::piece(&format!("{TAKE_AWAY}waiting for the model, {seconds} s"));
     }
 

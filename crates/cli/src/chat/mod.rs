@@ -45,12 +45,13 @@ pub(crate) fn use_user_folder(config: &mut Settings) {
     let Some(folder) = settings::user_data() else {
         return;
     };
-    // If both are set, the folder is not needed and need not be writable.
+    // If both settings have a value, the user's folder is not used and need not be writable.
     let is_set = |setting| config.text(setting).is_some();
     if is_set(&settings::AGENT_SESSIONS) && is_set(&settings::AGENT_TRACES) {
         return;
     }
-    // A single question needs neither, and a container may have no home folder.
+    // A single question works without sessions and traces, so an unwritable folder is only a
+    // warning.
     if let Err(failure) = traces::can_write(&folder.join("sessions.db")) {
         terminal::warning(&format!(
             "sessions and traces are not saved: {failure}; set XDG_DATA_HOME to another folder"
@@ -160,7 +161,7 @@ impl ChatClient {
             session: session.map(str::to_owned),
             ..self.request.clone()
         };
-        // Each question is a separate request.
+        // Each question is a separate request with its own id.
         let id = quillet::components::new_id();
         let who = Principal::from_address("terminal");
         let begun = self.service.begin(request, &who, &id);

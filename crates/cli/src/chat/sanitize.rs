@@ -48,7 +48,7 @@ pub(super) fn visible_char(c: char) -> Option<char> {
         '\u{7f}' => Some('\u{2421}'),
         // C1 controls: 0x9b starts a sequence like `ESC [`.
         '\u{80}'..='\u{9f}' => Some('\u{fffd}'),
-        // These reverse the direction of text, so a command can look like another one.
+        // These characters change the direction of text, so a command could look like another one.
         '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => Some('\u{fffd}'),
         _ => Some(c),
     }

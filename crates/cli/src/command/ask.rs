@@ -37,7 +37,7 @@ pub(crate) async fn run(args: &AskArgs, config: &Settings) -> Result<(), CliErro
     let mut running = talker.begin(input, args.session.as_deref()).await?;
     let outcome = follow_run(&mut running, &mut screen, &mut calls).await;
     drop(running);
-    // Before an error is returned, so the trace of a failed run is saved too.
+    // Called before an error is returned, so that the trace of a failed run is saved too.
     talker.close().await;
     let outcome = outcome?;
     if args.json {
@@ -137,7 +137,7 @@ fn content(args: &AskArgs) -> Result<MessageContent, CliError> {
 }
 
 fn question(args: &AskArgs) -> Result<String, CliError> {
-    // Unquoted words are joined to one question.
+    // Unquoted words are joined into one question.
     let words = args.question.join(" ");
     let said = Some(words.as_str()).filter(|text| !matches!(*text, "" | "-"));
     let alone = said.is_none();

@@ -120,7 +120,7 @@ async fn check_all(args: &CheckArgs, config: &Settings) -> Result<CheckReport, C
             loose.push(path.clone());
         }
     }
-    // Skills and scripts are taken out first; everything left is checked as in a store.
+    // Skills and scripts are checked separately; the remaining files are checked as in a store.
     for file in loose.extract_if(.., |path| agent_file::is_skill(path)) {
         skills(&mut findings, file.parent().unwrap_or(&file));
     }
@@ -128,7 +128,7 @@ async fn check_all(args: &CheckArgs, config: &Settings) -> Result<CheckReport, C
         .extract_if(.., |path| script_file::is_script_or_fixture(path))
         .collect();
     if !scripts.is_empty() {
-        // Once for all scripts, because it connects to MCP servers.
+        // The tools are loaded once for all scripts, because that connects to MCP servers.
         let tools = scripts::tools(config, scripts::McpSources::All, false).await?;
         for file in &scripts {
             findings.looked_at += 1;
@@ -332,7 +332,7 @@ fn loose(path: &str, args: &CheckArgs) -> Result<Option<(EntryKind, String, bool
     }
     Ok(source::kind_of(&value).map(|kind| {
         let definition = match form {
-            // Unchanged, so that locations in it are correct.
+            // JSON is not serialized again, so that the locations in diagnostics are correct.
             InputFileKind::Json => text,
             _ => json::to_string(&value),
         };

@@ -152,7 +152,8 @@ impl ConvertJob<'_> {
         if let Some(asked) = &self.args.from {
             let template = self.language(asked).map(FileClass::Template);
             return match (asked.as_str(), template) {
-                // `dotprompt` is also a template format, but such a source is a prompt file.
+                // `dotprompt` is also the name of a template format, but here it means a prompt
+                // file.
                 ("dotprompt", _) => Ok(FileClass::Prompt(ConvertTarget::Dotprompt)),
                 (_, Some(template)) => Ok(template),
                 _ => Ok(FileClass::Prompt(self.target(asked)?)),
@@ -240,7 +241,7 @@ impl ConvertJob<'_> {
                 self.template(name, text, from, to)
             }
             (FileClass::Template(from), FileClass::Prompt(to)) => {
-                // The template is converted to the language of the new file first.
+                // The template is first converted to the template language of the new file.
                 let language = language_of(to).unwrap_or(from);
                 let text = self.template(name, text, from, language)?;
                 let definition = source::template(&text, Some(language.name()), true);

@@ -123,7 +123,7 @@ pub(super) fn service_of<'a>(
 ) -> PromptService {
     let mut store = Overlay::new(Arc::new(MemoryStore::new()));
     for (kind, key, text) in entries {
-        // Named like template files, so that diagnostics show the templates.
+        // The ids look like template file names, so that diagnostics show the templates.
         store.add(
             kind,
             StoreEntry::new(EntryKey::new(key), text, format!("{key}.tmpl")),

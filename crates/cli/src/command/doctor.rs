@@ -246,7 +246,7 @@ async fn models(config: &Settings, offline: bool) -> Vec<CheckLine> {
         let fix = "no model is set, so prompts can only be rendered; set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or OPENAI_BASE_URL, or QUILLET_MODEL=mock";
         return vec![line(CheckStatus::Mind, fix.into())];
     }
-    // The provider of the configured model comes first, whether it is reachable or not.
+    // The provider of the configured model is listed first, even if it cannot be reached.
     let chosen = default.map(|name| door.choose(name).0);
     let chosen = chosen.filter(|vendor| *vendor != Vendor::Mock);
     let others = vendors
@@ -276,7 +276,7 @@ async fn check_provider(
         return (CheckStatus::Fine, format!("{name}: not contacted"));
     }
     let (host, port) = provider.host();
-    // Only a TCP connection: a request would cost money or need a valid key.
+    // Only a TCP connection is opened, because a request would cost money or need a valid key.
     match tokio::time::timeout(CONNECT_TIMEOUT, TcpStream::connect((host, port))).await {
         Ok(Ok(_)) => (CheckStatus::Fine, format!("{name}: reachable")),
         Ok(Err(error)) => (

@@ -27,7 +27,8 @@ pub(crate) fn run(args: &Fmt) -> Result<(), CliError> {
     for file in &args.files {
         all.push(one(file, args.check)?);
     }
-    // After all files, so one invalid script does not hide the state of the others.
+    // The exit code is determined after all files, so that an invalid script does not hide the
+    // state of the others.
     if all.contains(&FormatOutcome::Broken) {
         return Err(CliError::Said(Exit::Template));
     }

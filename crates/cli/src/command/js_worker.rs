@@ -9,7 +9,8 @@ use crate::failure::CliError;
 
 /// Serves until the parent closes the pipes. Needs no settings and no runtime.
 pub(crate) fn run() -> Result<(), CliError> {
-    // Called when the parent closes the pipe. Only an exit ends JavaScript that is running.
+    // The process exits when the parent closes the pipe, because nothing else can stop running
+    // JavaScript.
     serve_process(io::stdin(), io::stdout(), || std::process::exit(0))
         .map_err(|error| CliError::Other(format!("JavaScript: {error}")))
 }

@@ -84,7 +84,8 @@ fn ending(key: &str) -> String {
 
 fn set(provider: KeyProvider, config: &Settings, file: &KeyFile) -> Result<(), CliError> {
     let key = if stdin().is_terminal() {
-        // Never an argument: those are visible to other users and saved by the shell.
+        // The key is never an argument, because arguments are visible to other users and saved by
+        // the shell.
         terminal::hidden(&format!("key for {}: ", provider.name()))?
     } else {
         source::read("-")?

@@ -42,7 +42,7 @@ pub(crate) async fn run(config: &Settings) -> Result<(), CliError> {
     let offer =
         StoredOffer::new(service.clone()).with_agents(agents, Principal::from_address("terminal"));
     let offer = Arc::new(offer);
-    // Never ends on its own: the session ends when the client closes standard input.
+    // This future never completes, because the session ends when the client closes standard input.
     let watching = async {
         tokio::join!(service.watch(), databases.follow());
         std::future::pending::<Infallible>().await

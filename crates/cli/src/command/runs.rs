@@ -83,7 +83,7 @@ pub(crate) async fn run(command: &Runs, config: &Settings) -> Result<(), CliErro
             Ok(agents.forget(&who, &id).await?)
         }
     };
-    // Also after an error, so the trace of a failed resume is saved.
+    // Called even after an error, so that the trace of a failed resume is saved.
     host.flush().await;
     done
 }

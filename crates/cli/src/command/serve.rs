@@ -52,7 +52,7 @@ pub(crate) async fn run(args: &Serve, config: &Settings) -> Result<(), CliError>
         cut = server.run(stop) => cut,
         never = watching => match never {},
     };
-    // After the last response, because responses write traces.
+    // Called after the last response, because responses write traces.
     host.flush().await;
     if cut > 0 {
         terminal::warning(&format!(
@@ -136,7 +136,7 @@ fn stop_signal() -> Result<impl Future<Output = ()>, CliError> {
     };
     let mut interrupt = catch(SignalKind::interrupt())?;
     let mut terminate = catch(SignalKind::terminate())?;
-    // The terminal was closed; running responses are still completed.
+    // The terminal was closed, but running responses are still completed.
     let mut hang_up = catch(SignalKind::hangup())?;
     Ok(async move {
         tokio::select! {

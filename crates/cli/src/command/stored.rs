@@ -292,7 +292,8 @@ fn value(given: &str) -> Result<String, CliError> {
     };
     Ok(match json::parse(&text) {
         Ok(_) => text,
-        // Not JSON, so it is text; quotes would be inconvenient on a command line.
+        // Text that is not JSON is stored as a string, because quotes would be inconvenient on a
+        // command line.
         Err(_) => json::to_string(&text.into()),
     })
 }

@@ -138,7 +138,7 @@ fn depths(spans: &[Span]) -> HashMap<&str, usize> {
     let mut depths: HashMap<&str, usize> = HashMap::new();
     for span in spans {
         let parent = span.parent.as_deref().and_then(|parent| depths.get(parent));
-        // Limited, because each level takes two columns of the line.
+        // The depth is limited, because each level indents the line by two columns.
         let depth = parent.map_or(0, |depth| (depth + 1).min(DEEPEST));
         depths.insert(&span.id, depth);
     }
@@ -157,7 +157,7 @@ fn in_order(spans: &[Span]) -> Vec<&Span> {
         children.entry(parent).or_default().push(span);
     }
     let mut waiting: Vec<&Span> = children.remove(&None).unwrap_or_default();
-    // `pop` takes the last element, so the first span must be there.
+    // `pop` takes the last element, so the list is reversed.
     waiting.reverse();
     let mut ordered = Vec::with_capacity(spans.len());
     while let Some(span) = waiting.pop() {

@@ -30,7 +30,7 @@ pub(crate) fn run(cli: &Cli, arguments: &[OsString]) -> Result<(), CliError> {
     done.map_err(|error| CliError::Other(format!("{}: {error}", program.display())))
         .and_then(|code| match code {
             0 => Ok(()),
-            // The worker has printed its own error; only its exit code is passed on.
+            // The worker has already printed its error, so only the exit code is passed on.
             2 => Err(CliError::Said(Exit::Usage)),
             _ => Err(CliError::Said(Exit::Failure)),
         })
@@ -55,7 +55,7 @@ fn find() -> Option<PathBuf> {
     let beside = env::current_exe().ok();
     let beside = beside.as_deref().and_then(Path::parent).map(Path::to_owned);
     let path = env::var_os("PATH").unwrap_or_default();
-    // The own folder first, so an installed pair of the same version is used.
+    // This program's folder is searched first, so that a worker of the same version is preferred.
     let folders = beside.into_iter().chain(env::split_paths(&path));
     folders
         .map(|folder| folder.join(&name))

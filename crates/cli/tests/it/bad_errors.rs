@@ -175,7 +175,8 @@ fn mistakes_are_answered_with_what_mends_them() {
     for (code, args, words) in rows {
         let done = place.run(args);
         assert_eq!(done.code, Some(*code), "{args:?}\n{}", done.err);
-        // Diagnostics of `check` are its result, on standard output.
+        // `check` prints its diagnostics on standard output, and other commands print errors on
+        // standard error.
         let said = done.out + &done.err;
         for word in *words {
             assert!(

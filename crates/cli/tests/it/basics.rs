@@ -76,7 +76,7 @@ fn colour_only_where_it_is_wanted() {
 
 #[test]
 fn a_reader_that_leaves_ends_it_silently() {
-    // Longer than a pipe's buffer, so that the command notices the closed end.
+    // The text is longer than a pipe's buffer, so that the command notices the closed pipe.
     let place = Place::new().with(&[("long.tmpl", &"0123456789".repeat(100_000))]);
     let mut command = place.command(&["render", "long.tmpl"]);
     command
@@ -161,7 +161,8 @@ fn control_c_ends_a_command_that_waits_for_input() {
         .stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
     let id = child.id().to_string();
-    // Repeated until the command ends. A signal before the handler is installed also ends it.
+    // The signal is sent repeatedly until the command ends. If the handler is not installed yet,
+    // the signal also ends the command.
     let sent = std::process::Command::new("kill")
         .args(["-INT", &id])
         .status()

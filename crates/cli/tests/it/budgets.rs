@@ -279,8 +279,8 @@ fn two_replicas_never_spend_more_than_there_is() {
     let redis = RedisServer::start();
     let turn = ScriptedReply::text(["Hello"]).spent(13, 100);
     let provider = FakeProvider::start(ReplyScript::turns([turn.delay(Duration::from_millis(50))]));
-    // The budget is enough for ten calls. Each has 13 tokens at 2.50 and 100 tokens at 10 dollars
-    // per million, which is 1.0325e-3 dollars.
+    // The budget is enough for ten calls of 1.0325e-3 dollars. Each call costs 13 tokens at 2.50
+    // and 100 tokens at 10 dollars per million.
     let place = place(&format!(
         "[budget]\nstore = \"{}\"\nday_usd = 0.0105\n{KEYS}",
         redis.url()
@@ -309,7 +309,7 @@ fn two_replicas_never_spend_more_than_there_is() {
     let usd = seen["data"][0]["spent"]["usd"].as_f64().unwrap();
     assert!((usd - 0.010325).abs() < 1e-9, "{seen}");
     assert_eq!(seen["data"][0]["held"]["tokens"], 0);
-    // Changes to the next day on Redis' clock.
+    // Moves the stored day back by one, as if the next day had begun.
     redis.cli(&["HINCRBY", "shenma:budgets:{day}", "day", "-1"]);
     let answer = one.send("POST", "/v1/chat/completions", &[CI], CHAT);
     assert_eq!(read(&answer).0, 200, "{answer}");
@@ -397,13 +397,13 @@ fn a_run_has_a_budget_of_its_own_and_a_request_lowers_it() {
     assert_eq!(status, 429, "{answer}");
     assert!(body.contains("the request's budget.run_tokens"), "{answer}");
     assert_eq!(provider.requests().len(), 5, "{answer}");
-    // A request cannot raise the limit.
+    // A request cannot raise the configured limit.
     let answer = ask(&CHAT.replace("100", "200000"), "tokens=500000");
     assert!(answer.contains("(budget.run_tokens)"), "{answer}");
     let answer = ask(CHAT, "eur=1");
     assert_eq!(read(&answer).0, 400, "{answer}");
     assert!(answer.contains("usd=0.05, tokens=2000, s=30"), "{answer}");
-    // The agent has its own limit.
+    // The limit of the agent applies too.
     let agent = r#"{"model": "agent/thrifty", "messages": [{"role": "user", "content": "Hi"}]}"#;
     let answer = ask(agent, "tokens=500000");
     assert_eq!(read(&answer).0, 429, "{answer}");

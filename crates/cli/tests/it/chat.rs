@@ -43,7 +43,7 @@ fn each_line_of_a_pipe_is_a_turn() {
         done.err.contains("removed: second") && done.err.contains("unknown command /nonsense"),
         "{done:?}"
     );
-    // An undone question is not sent again.
+    // A question that was removed with `/undo` is not sent again.
     assert_eq!(
         said(&provider.requests()[2].json()),
         ["first", "One.", "third"]

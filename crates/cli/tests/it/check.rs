@@ -166,7 +166,7 @@ fn put_odd(path: &std::path::Path, what: &str) {
 fn odd_files_end_no_check_and_hide_no_other_file() {
     let not_utf8 = "not UTF-8 from byte 3 on";
     let cases = [
-        // A folder that is not a store.
+        // The argument is a folder that is not a store.
         ("a.tmpl", "latin", "", not_utf8),
         ("a.json", "latin", "", not_utf8),
         ("a.ai.yaml", "latin", "", not_utf8),

@@ -33,7 +33,7 @@ fn doors(name: &str, stream: bool) -> Vec<(&'static str, String)> {
             "/v1/responses",
             format!(r#"{{"model": "{name}", "input": "Hi", "stream": {stream}}}"#),
         ),
-        // The model is set by the prompt.
+        // The prompt selects the model.
         (
             "/v1/chat/completions",
             format!(r#"{{"model": "prompt/{stored}", "messages": [], "stream": {stream}}}"#),
@@ -52,7 +52,7 @@ fn doors(name: &str, stream: bool) -> Vec<(&'static str, String)> {
                 r#"{{"model_config": {{"model_id": "{name}", "model": ""}}, "input": {{"text": "Hi"}}}}"#
             ),
         ),
-        // The model is set by the script.
+        // The script selects the model.
         (
             "/v1/chat/completions",
             format!(r#"{{"model": "prompt/script-{stored}", "messages": [], "stream": {stream}}}"#),
@@ -170,7 +170,7 @@ fn every_command_finds_the_provider_of_a_name() {
             let asked = &provider.requests()[before..];
             let wires: Vec<Option<ProviderApi>> = asked.iter().map(|asked| asked.wire).collect();
             let is_right = match wire {
-                // An invalid query causes a second request.
+                // If the model's query is invalid, there is a second request.
                 Some(wire) => !wires.is_empty() && wires.iter().all(|found| *found == Some(wire)),
                 None => wires.is_empty(),
             };
@@ -182,7 +182,7 @@ fn every_command_finds_the_provider_of_a_name() {
 #[test]
 fn no_door_has_the_mock_answer_for_a_real_model() {
     let place = place();
-    // No key, the mock as the default model, and no store.
+    // No provider has a key. In the second case, the mock is the default model.
     for args in [
         &["--store", "dir:s"][..],
         &["--store", "dir:s", "--model", "mock"],
@@ -200,7 +200,7 @@ fn no_door_has_the_mock_answer_for_a_real_model() {
             for (path, body) in doors(name, false) {
                 let answer = post(&server.address, path, &body);
                 assert!(!answer.contains("mock model"), "{path} {body}\n{answer}");
-                // Errors of a prompt tool must not expose names of settings.
+                // An error inside an MCP tool does not name the settings.
                 let told = answer.contains(variable)
                     && (answer.contains(setting) || path == "/v1/response");
                 assert!(told || path == "/mcp", "{path} {body}\n{answer}");
@@ -245,7 +245,8 @@ fn real_models_are_listed_and_what_they_cost_is_told() {
     ];
     let server = Running::start_with(&Place::new(), &[], &env);
     let listed = server.request("GET", "/v1/models", "");
-    // The configured model, the models of the server at the address, and Anthropic's known models.
+    // The list contains the configured model, the models of the configured address, and the known
+    // models of Anthropic.
     for id in ["gpt-4o", "fake-text-20", "claude-sonnet-4-5"] {
         assert!(
             listed.contains(&format!("\"id\":\"{id}\"")),

@@ -27,7 +27,8 @@ fn observations_come_back_with_the_prompts_that_they_used() {
     let server = Running::start_with(&place, &args, &env);
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sdk/langfuse_traces.py");
     let sdks = installed();
-    // Version 4 uses routes for whole traces, and version 5 a route for observations.
+    // The first run uses version 4 of the client, which sends whole traces, and the second uses
+    // version 5, which sends observations.
     for more in ["langfuse-4", "none"] {
         let output = Command::new(sdks.join("venv/bin/python"))
             .arg(&script)

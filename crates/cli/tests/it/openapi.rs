@@ -76,7 +76,7 @@ fn the_document_is_valid_with_and_without_tokens() {
 /// The generated requests are the same in every run.
 #[test]
 fn the_server_does_what_its_document_says() {
-    // The file that the database examples refer to.
+    // The database examples in the document refer to this file.
     let place = Place::new().with(&[("shop.db", "")]);
     let server = Running::start(&place, &["--demo"]);
     let url = format!("http://{}/openapi.json", server.address);
@@ -92,7 +92,7 @@ fn the_server_does_what_its_document_says() {
         "--no-color",
     ]);
     if !cfg!(feature = "mcp") {
-        // This build responds that the feature is disabled, which counts as a server error.
+        // Without the feature, this route responds with a server error.
         command.args(["--exclude-path", "/mcp"]);
     }
     command.args([

@@ -77,7 +77,7 @@ fn a_429_reaches_every_replica_and_every_door() {
         let (status, wait, body) = read(&answer);
         assert_eq!(status, 429, "{path}: {answer}");
         assert!(body.contains(&format!("\"{code}\"")), "{path}: {answer}");
-        // The remaining part of the provider's wait time.
+        // `retry-after` is the remaining part of the provider's wait time.
         let wait = wait.unwrap_or_else(|| panic!("{path}: {answer}"));
         assert!((1800..=3601).contains(&wait), "{path}: {wait}");
     }
@@ -148,7 +148,8 @@ fn many_workers_through_two_replicas_keep_one_rate() {
     });
     let mut times = times;
     times.sort_by(f64::total_cmp);
-    // A burst of ten, then 591 a minute. No answer may arrive earlier than the bucket allows.
+    // The limit allows a burst of ten requests and then 591 a minute. No answer may arrive earlier
+    // than the limit allows.
     for (index, time) in times.iter().enumerate() {
         let earliest = (index as f64 - 9.0) * 60.0 / 591.0;
         assert!(

@@ -215,7 +215,7 @@ fn schemas_that_prompt_files_name_are_given() {
     place
         .run(&with(&["render", "recipe.prompt", "-D", "dish=soup"]))
         .gives("Cook soup");
-    // Variables are validated against the schema.
+    // The type of a variable must match the schema.
     place
         .run(&with(&["render", "recipe.prompt", "-D", "dish:=7"]))
         .fails(3, &["dish"]);
@@ -306,7 +306,7 @@ fn the_ending_names_the_format() {
         .gives("[user]\nX\n");
     let asked = ["render", "plain.txt", "--format", "python", "-D", "x=X"];
     place.run(&asked).gives("X");
-    // Locations refer to the file.
+    // Locations refer to lines of the prompt file.
     let broken = place.run(&["render", "broken.prompt"]);
     broken.fails(3, &["broken.prompt:4:1", "{{#if x}}"]);
 }

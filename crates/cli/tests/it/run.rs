@@ -511,7 +511,8 @@ fn a_chat_file_does_not_repeat_its_greeting() {
         let args = ["bot", words, "--histories", "chats"];
         let (_, asked) = answered(&place, &args, "", &["Yes."]);
         let messages = asked[0]["messages"].as_array().unwrap();
-        // System message, greeting, earlier turns, and the new text.
+        // The request contains the system message, the greeting, the earlier turns and the new
+        // text.
         assert_eq!(messages.len(), 3 + 2 * number, "{messages:?}");
     }
     let kept = fs::read_to_string(place.path().join("chats/bot/history.yaml")).unwrap();

@@ -38,7 +38,8 @@ fn asked(place: &Place, args: &[&str], answers: &[&str]) -> (crate::Done, Vec<Va
 #[test]
 fn a_prompt_is_sent_as_its_messages_with_its_own_model_and_options() {
     let place = place();
-    // Prompt file, additional arguments, model, roles, and a field of the request.
+    // Each case has a prompt file, additional arguments, and the expected model, roles and field of
+    // the request.
     type Case = (
         &'static str,
         &'static [&'static str],

@@ -126,7 +126,7 @@ fn the_demo_serves_prompts_and_a_mock() {
     );
     let prompts = server.request("GET", "/api/prompts", "");
     assert!(prompts.starts_with("HTTP/1.1 200"), "{prompts}");
-    // An agent that calls a tool, without a network.
+    // An agent works without a network and calls a tool.
     let asked = r#"{"input": {"text": "Say hello"}, "tools": {"builtin": {"prompt/hello": {}}}}"#;
     let answer = server.request("POST", "/v1/response", asked);
     for event in [

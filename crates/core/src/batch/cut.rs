@@ -87,7 +87,7 @@ impl RowSplitter {
         self.bytes += coming.len() as u64;
         while let Some(end) = memchr(b'\n', coming) {
             let (line, rest) = coming.split_at(end + 1);
-            // Checked for each line, so at most one line beyond the limit is buffered.
+            // The limit is checked for each line, so the buffer exceeds it by at most one line.
             self.held.extend_from_slice(line);
             self.check()?;
             self.lines += 1;

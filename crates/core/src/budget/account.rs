@@ -354,7 +354,7 @@ mod tests {
         drop(second);
         payer.reserve(tokens(25)).unwrap().settle(tokens(25));
         assert!(payer.reserve(tokens(1)).is_err());
-        // Each rejection by the narrower budget also released the reservation in the wider one.
+        // Each rejection by the narrower budget released the reservation in the wider budget.
         assert_eq!(payer.runs[0].used().seen.spent, tokens(30));
         assert_eq!(payer.runs[0].used().seen.held, tokens(0));
     }

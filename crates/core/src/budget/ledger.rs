@@ -9,7 +9,7 @@ use super::{Account, AccountUsage, Amount, BudgetUnit, Reservation, ReserveResul
 
 /// Maximum of one sum: a million dollars in billionths, or as many tokens. Up to it, sums are exact
 /// in every store.
-// Below 2^53, since Redis calculates in Lua with 64-bit floats.
+// Lua in Redis calculates with 64-bit floats, which are exact only below 2^53.
 pub const MAX_AMOUNT: u64 = 1_000_000_000_000_000;
 
 const DAY_MS: u64 = 86_400_000;

@@ -141,7 +141,7 @@ impl DefinitionContent {
         let mut hash = Hash::new();
         if let Some((_, ending)) = self.file.split_once('.') {
             hash.update(ending.as_bytes());
-            // A separator, so that different splits of the same bytes have different digests.
+            // The separator gives different splits of the same bytes different digests.
             hash.update([0]);
         }
         hash.update(self.text.as_bytes());
@@ -183,7 +183,7 @@ fn write(value: &Tree, out: &mut String) {
 
 fn write_object(object: &Map<String, Tree>, out: &mut String) {
     let mut members: Vec<(&String, &Tree)> = object.iter().collect();
-    // Sorted, so that formatting and member order do not create new versions.
+    // Members are sorted, so that formatting and member order do not create new versions.
     members.sort_by_key(|(name, _)| *name);
     out.push('{');
     for (at, (name, value)) in members.into_iter().enumerate() {

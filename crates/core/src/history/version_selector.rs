@@ -68,7 +68,7 @@ impl VersionSelector {
     /// ```
     #[must_use]
     pub fn split_id(id: &str) -> Option<(&str, Result<Self, String>)> {
-        // Split at the last `@`, because ids may contain one.
+        // The last `@` separates the id from the selector, because ids may contain `@`.
         let (id, mark) = id.rsplit_once('@')?;
         Some((id, VersionSelector::parse(mark)))
     }

@@ -130,7 +130,7 @@ impl Schedule {
             return Err("--requests or --seconds says when to stop".into());
         }
         let count = load.requests.unwrap_or(usize::MAX).min(fitting);
-        // At a fixed rate, the number of requests limits the time.
+        // At a fixed rate, the number of requests determines the duration.
         let time = match interval {
             Some(interval) => interval.mul_f64(count as f64) + PATIENCE,
             None => load.seconds.unwrap_or(Duration::from_secs(1 << 20)),

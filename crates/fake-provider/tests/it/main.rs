@@ -5,7 +5,7 @@
 mod client;
 mod failures;
 mod load;
-// The load generator that the benchmarks use.
+// The benchmarks use this load generator.
 #[path = "../../examples/load/run.rs"]
 mod run;
 mod shapes;

@@ -379,7 +379,8 @@ fn check_native_tools(provider: &str, client_tools: &[ToolOffer]) -> Result<(), 
     });
     for tool in native {
         let (name, owner) = native_tool(tool);
-        // The tools of other providers are not known, so nothing is rejected for them.
+        // Other providers may have tools that are not known here, so their requests are not
+        // checked.
         let is_known = ["openai", "anthropic", "google"].contains(&provider);
         if is_known && owner != provider {
             let message = format!(

@@ -59,7 +59,8 @@ pub(super) async fn collect(
         let mut known = known(service, request);
         known.extend(versions(service, permitted));
         let names: Vec<&str> = known.iter().flat_map(|tool| tool.spec().names()).collect();
-        // Checked before the filter: only a pattern that matches no existing tool causes a warning.
+        // Checked before the filter, so that only a pattern that matches no existing tool causes a
+        // warning.
         offered.warnings = permitted.doubts(&names);
         let allowed = known.into_iter();
         let allowed = allowed.filter(|tool| permitted.allows_tool(tool.spec()));

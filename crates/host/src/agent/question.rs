@@ -96,7 +96,7 @@ fn wrapped(number: usize, attachment: &Attachment, text: &str, most: usize) -> S
         .collect();
     // Cut before the escaping below, so that escape sequences stay intact.
     let text = cut(text, most);
-    // A closing tag in the text must not end the attachment.
+    // A closing tag in the text must not end the attachment early.
     let text = text.replace("</attachment", "&lt;/attachment");
     format!("<attachment>[Attachment {number}{about}]\n{text}\n</attachment>\n\n")
 }
@@ -125,7 +125,7 @@ fn passages(knowledge: &KnowledgeContext) -> Option<String> {
     let mut text = String::new();
     for passage in &knowledge.contexts {
         let name = one_line(&passage.name);
-        // A closing tag in the text must not end the passage.
+        // A closing tag in the text must not end the element early.
         let content = passage.content.replace("</passage", "&lt;/passage");
         text.push_str(&format!("<passage>[{name}]\n{content}\n</passage>\n\n"));
     }

@@ -367,7 +367,7 @@ impl RunHandle {
                     return Advance::To(None);
                 }
                 StageEvent::Told(AgentEvent::Ended(mut outcome)) => {
-                    // Documents in the question precede the sources that tools found.
+                    // The documents of the question come before the sources that tools found.
                     outcome.sources.splice(0..0, self.sources.drain(..));
                     self.keep(outcome);
                 }
@@ -420,7 +420,7 @@ impl RunHandle {
         }
         let turns = history::question_turns(&self.id, asked);
         let (service, run) = (self.service.clone(), self.id.clone());
-        // A task of the service, so that the write continues if the reader leaves.
+        // A task of the service performs the write, so that it continues if the reader leaves.
         QuestionState::Writing(self.service.tasks.spawn(async move {
             let written = service.parts.sessions.append(&session, &turns).await;
             if let Err(error) = &written {
@@ -637,7 +637,8 @@ impl Drop for RunHandle {
         let words = async move {
             // The write is limited in time, because shutdown waits for this task.
             let _ = tokio::time::timeout(LAST_WORDS, last.store_partial(service)).await;
-            // Until here a request with the same id is rejected as running.
+            // Until this line, a request with the same id is rejected, because the run still counts
+            // as running.
             drop(places);
         };
         self.service.tasks.spawn_on(words, &runtime);

@@ -61,7 +61,8 @@ impl SessionWriter {
         if self.is_durable {
             let most = turns.len() * 2;
             let known = sessions.load(&session, most).await;
-            // If the read fails, a duplicate is better than a lost answer.
+            // If the read fails, a duplicate is better than a lost answer, so the messages are
+            // written.
             let known = known.unwrap_or_default();
             turns.retain(|turn| known.iter().all(|known| known.id != turn.id));
         }

@@ -64,8 +64,8 @@ impl RunStart {
         };
         let scripts = self.service.parts.scripts.as_ref();
         if let (Some(lent), Some(scripts)) = (book.as_lent(), scripts) {
-            // Each model and tool call has its own timeout. The script as a whole does not, because
-            // approvals may take days.
+            // Each model and tool call has its own timeout. The script as a whole has no timeout,
+            // because approvals may take days.
             let longest = scripts.options().time;
             lent.bound(RunTimeouts {
                 call_time: longest,

@@ -151,7 +151,7 @@ fn changes(before: &[&str], after: &[&str]) -> Vec<DiffHunk> {
     };
     let mut changes = Vec::new();
     let (mut x, mut y) = (0, 0);
-    // An extra pair past the end closes the last change.
+    // The extra pair after the last line closes the last change.
     for (kept_x, kept_y) in kept.into_iter().chain([(one.len(), other.len())]) {
         if kept_x > x || kept_y > y {
             changes.push(DiffHunk {

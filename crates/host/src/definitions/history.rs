@@ -223,7 +223,7 @@ impl DefinitionService {
             self.record(actor, Action::Import, kind, &id, None, &message)
                 .await;
         }
-        // Labels are set even if all versions already exist.
+        // Labels are set even if all versions already exist in the history.
         for (name, target) in &import.labels.0 {
             if before.get(name) != Some(target) {
                 let number = match target {

@@ -195,10 +195,10 @@ impl DefinitionService {
         id: &str,
         mark: &VersionSelector,
     ) -> Result<(ResolvedVersion, Version), DefinitionError> {
-        // Fails early: without a history `find_kept` would succeed with no version.
+        // Without a history, `find_kept` would succeed with no version, so this fails first.
         self.history()?;
         let found = match self.find_kept(kind, id, Some(mark)).await {
-            // The number may belong to content that was just written.
+            // The number may belong to content that was just written and is not yet recorded.
             Err(DefinitionError::Version { .. }) => {
                 let key = self.key(kind, id).await?;
                 self.take_note(kind, std::slice::from_ref(&key)).await?;
@@ -259,7 +259,7 @@ impl DefinitionService {
         let earlier = moved
             .filter_map(|line| line.version)
             .find(|number| *number != now);
-        // The version in the log may have been deleted since.
+        // The log may name a version that was deleted later.
         if let Some(number) = earlier
             && self.is_kept(kind, &key, number).await?
         {

@@ -106,7 +106,7 @@ impl DefinitionService {
     /// # Errors
     /// The id is invalid, or the store does not answer.
     pub async fn key(&self, kind: EntryKind, id: &str) -> Result<EntryKey, DefinitionError> {
-        // Most ids are keys with dots instead of colons, so one lookup is usually enough.
+        // In most ids, dots replace the colons of the key, so one lookup is usually enough.
         let plain = [EntryKey::new(id.replace('.', ":")), EntryKey::new(id)];
         let found = self.store().entries(kind, &plain).await?;
         if let Some(entry) = found.into_iter().flatten().next() {
@@ -165,7 +165,7 @@ impl DefinitionService {
     }
 
     async fn is_there(&self, kind: EntryKind, id: &str) -> Result<bool, DefinitionError> {
-        // Prompts of extensions are not entries themselves.
+        // Prompts of extensions have no entries of their own.
         if self
             .prompts
             .catalogue()
@@ -226,7 +226,7 @@ impl DefinitionService {
         let key = self.key(kind, id).await?;
         let labels = self.labels(kind, &key).await?;
         let number = match mark {
-            // Without that label, readers get the latest content.
+            // Without the label, readers get the latest content.
             None => labels.get(PRODUCTION).map(heaviest),
             Some(mark) if mark.is_latest() => None,
             Some(VersionSelector::Number(number)) => Some(*number),

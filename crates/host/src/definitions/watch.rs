@@ -76,12 +76,13 @@ impl DefinitionService {
                     None => return,
                 }
             }
-            // A fixed end, so that a steady flow of changes cannot postpone the reading.
+            // The end is fixed, so that a steady flow of changes cannot delay the read.
             let until = Instant::now() + GATHER;
             while let Ok(next) = timeout_at(until, changes.next()).await {
                 match next {
                     Some(change) => pending.add(change),
-                    // The pending changes are still recorded; the next wait then ends the watch.
+                    // The pending changes are still recorded, and the next iteration ends the
+                    // watch.
                     None => break,
                 }
             }
@@ -95,7 +96,8 @@ impl DefinitionService {
                         );
                     }
                     let (first, longest) = RETRY;
-                    // Limited, because the power would overflow before `longest` applies.
+                    // The exponent is limited, because the power would overflow before `longest`
+                    // applies.
                     sleep((first * 2_u32.pow(failures.min(8))).min(longest)).await;
                     failures += 1;
                 }
@@ -112,7 +114,7 @@ impl DefinitionService {
         self.look_at_keys(pending).await?;
         while let Some(kind) = pending.kinds.pop_first() {
             if let Err(error) = self.look_at_kind(kind, pending, changes).await {
-                // Put back, so that the retry scans this kind again.
+                // The kind is put back, so that the retry scans it again.
                 pending.kinds.insert(kind);
                 return Err(error);
             }
@@ -143,7 +145,8 @@ impl DefinitionService {
             let kind = *kind;
             let some: Vec<EntryKey> = keys.iter().take(TOGETHER).cloned().collect();
             self.observe_each(kind, &some).await?;
-            // Removed only after success, so that a failure leaves the keys pending.
+            // The keys are removed only after success, so that they are still pending after a
+            // failure.
             if let Some(keys) = pending.keys.get_mut(&kind) {
                 keys.retain(|key| !some.contains(key));
                 if keys.is_empty() {

@@ -67,7 +67,7 @@ fn wire<'a>(trace: &'a str, span: &'a Span) -> WireSpan<'a> {
         attributes: attributes(&span.attributes),
         status: match &span.error {
             None => json!({}),
-            // 2 is `STATUS_CODE_ERROR`.
+            // The code 2 is `STATUS_CODE_ERROR`.
             Some(error) => json!({"code": 2, "message": error}),
         },
     }

@@ -111,7 +111,7 @@ impl fmt::Debug for OtlpSink {
 
 impl TraceSink for OtlpSink {
     fn record(&self, trace: Arc<Trace>) {
-        // Never waits: a full queue loses traces instead of delaying requests.
+        // This never waits: if the queue is full, traces are dropped and requests are not delayed.
         if self.letters.try_send(ExportMessage::Trace(trace)).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
@@ -184,7 +184,8 @@ impl ExportClient {
             .default_headers(headers(config)?)
             .redirect(reqwest::redirect::Policy::none());
         if url.scheme() == "http" {
-            // Reading the system's certificates takes time and memory, so plain HTTP does without.
+            // Reading the system's certificates takes time and memory, so plain HTTP does not read
+            // them.
             builder = builder.tls_certs_only([]);
         }
         let client = builder

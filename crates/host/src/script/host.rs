@@ -117,7 +117,7 @@ fn abilities(vendor: Vendor, facts: &ModelInfo) -> host::ModelCapabilities {
         tools: facts.supports.tools,
         json_schema: facts.supports.schema || vendor == Vendor::Mock,
         json_object: is_openai || matches!(vendor, Vendor::Google | Vendor::Mock),
-        // A bias is keyed by token numbers, so the model's vocabulary must be known.
+        // A bias refers to token numbers, so the model's vocabulary must be known.
         logit_bias: vendor == Vendor::OpenAi && has_vocabulary,
         continues: vendor == Vendor::Anthropic,
     }

@@ -22,7 +22,7 @@ type CachedLibrary = (Weak<CatalogueSnapshot>, Arc<dyn Library>);
 impl Libraries {
     pub(super) fn of(&self, snapshot: &Arc<CatalogueSnapshot>) -> Arc<dyn Library> {
         let mut last = lock(&self.last);
-        // The weak pointer keeps the allocation, so that its address is not reused: equal pointers
+        // The weak pointer keeps the allocation, so its address is not reused, and equal pointers
         // mean the same snapshot.
         if let Some((known, library)) = last.as_ref()
             && Weak::as_ptr(known) == Arc::as_ptr(snapshot)

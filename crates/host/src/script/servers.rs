@@ -60,7 +60,7 @@ async fn ask_again(tools: Arc<Tools>, servers: McpServers, found: Weak<ToolList>
         done = now.warnings.is_empty();
         let Some(found) = found.upgrade() else { return };
         let mut known = write(&found);
-        // Keep the known tools of a server that is temporarily unavailable.
+        // The known tools of a server are kept while it is unavailable.
         if done || now.tools.len() >= known.len() {
             *known = now.tools;
         }

@@ -44,7 +44,7 @@ impl ScriptService {
         options: ScriptOptions,
     ) -> Arc<Self> {
         let service = Arc::new(ScriptService {
-            // Weak, because the prompt service owns this runner.
+            // The reference is weak, because the prompt service owns this runner.
             prompts: Arc::downgrade(prompts),
             models,
             tools,
@@ -197,7 +197,7 @@ impl ScriptRunHandle {
         };
         // The last poll may have sent events too.
         if let Ok(event) = self.events.try_recv() {
-            // Stored until the reader has taken the remaining events.
+            // The end is stored until the reader has taken the remaining events.
             self.end = Some(Box::pin(async { ended }));
             return Some((Ok(event), self));
         }

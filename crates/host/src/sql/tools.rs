@@ -47,7 +47,7 @@ impl DatabaseTools {
         // Subscribed before the first offer, so that no change is missed.
         let mut changes = self.databases.changes();
         loop {
-            // The last published tools stay available until the next change.
+            // The last published tools remain available until the next change.
             if let Err(error) = self.offer().await {
                 tracing::warn!(%error, "cannot refresh the tools of databases");
             }

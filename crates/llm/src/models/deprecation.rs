@@ -113,7 +113,7 @@ mod tests {
                 today,
                 "x/OLD-2025-08-07 ends on 2026-12-11, in 16 days",
             ),
-            // The shutdown date of `old` does not apply to these.
+            // These models are not versions of `old`, so its shutdown date does not apply to them.
             ("old-mini", today, ""),
             ("old:8b", today, ""),
             ("new", today, ""),

@@ -157,7 +157,7 @@ mod tests {
     fn an_alias_comes_before_the_id_and_the_id_before_the_guess() {
         use Vendor::{Anthropic, Google, Mock, OpenAi};
         for (kind, id, vendor, guessed) in [
-            // Aliases and id prefixes of Chat Shell.
+            // Aliases and id prefixes as in Chat Shell.
             ("", "gemini-2.0-flash", Google, false),
             ("openai", "claude-3-5-sonnet", OpenAi, false),
             ("gpt", "x", OpenAi, false),

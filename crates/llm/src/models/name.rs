@@ -9,7 +9,7 @@ pub(super) fn bare(model: &str) -> &str {
     const CLAUDE: &[u8] = b"claude-";
     let mut windows = model.as_bytes().windows(CLAUDE.len());
     if let Some(at) = windows.position(|bytes| bytes.eq_ignore_ascii_case(CLAUDE)) {
-        // The match is ASCII, so the index is a character boundary.
+        // All matched bytes are ASCII, so the index is a character boundary.
         return &model[at..];
     }
     let name = model.rsplit('/').next().unwrap_or(model);

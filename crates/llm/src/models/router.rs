@@ -333,7 +333,7 @@ impl ModelRouter {
         self.warn_deprecated(name);
         request.model = Some(name.to_owned());
         let client = self.client(vendor);
-        // Without limits nothing is reserved, so an unlimited request is never tokenized.
+        // Without limits there is nothing to reserve, so an unlimited request is never tokenized.
         let answer = match self.spending().filter(|spending| spending.limits()) {
             Some(spending) => {
                 let asked = self.priced_model(vendor, name, false);
@@ -347,7 +347,7 @@ impl ModelRouter {
     /// Logs a warning, once, that the requested model is deprecated.
     fn warn_deprecated(&self, name: &str) {
         let facts = self.facts().find(name);
-        // Most models have no end date; they need neither the clock nor the lock.
+        // Most models have no end date, so they need neither the clock nor the lock.
         if facts.ends.is_none() {
             return;
         }

@@ -35,7 +35,8 @@ pub struct TableVersion {
 
 /// Parsed on the first lookup.
 static BUILT_IN: LazyLock<ModelFacts> = LazyLock::new(|| {
-    // A test checks that the files are valid. If they were not, every model would be unknown.
+    // A test checks that the files are valid. If the files were invalid, every model would be
+    // unknown.
     ModelFacts::embedded().unwrap_or_default()
 });
 
@@ -211,7 +212,7 @@ impl ModelFacts {
         let (length, facts) =
             beginnings.find_map(|begin| Some((begin.len(), self.exact(begin)?.clone())))?;
         let rest = &model[length..];
-        // The name of a fine-tuned model follows the name of its base model.
+        // The name of a fine-tuned model is the name of its base model, a colon and a suffix.
         let is_same = name::is_version(rest) || name::is_tuned(&facts.id) && rest.starts_with(':');
         Some(if is_same { facts } else { facts.of_family() })
     }
@@ -231,7 +232,7 @@ mod tests {
     #[test]
     fn the_longest_entry_counts_and_ends_at_a_boundary() {
         for (model, id) in [
-            // A plain prefix comparison would return gpt-4o and gpt-4.
+            // A plain prefix comparison would match gpt-4o or gpt-4.
             ("gpt-4o-mini", "gpt-4o-mini"),
             ("gpt-4o-mini-2024-07-18", "gpt-4o-mini"),
             ("gpt-4.1", "gpt-4.1"),
@@ -254,7 +255,7 @@ mod tests {
                 "ft:gpt-4o-mini-2024-07-18",
             ),
             ("ft:gpt-5.2:me::x", "gpt-5.2"),
-            // Only versions of these models have entries.
+            // The table contains these models only under versioned names.
             ("gemini-3-flash", "gemini-3-flash-preview"),
             ("Mistral/Mistral-Large", "mistral-large-latest"),
             ("gpt-4o-audio-preview", "gpt-4o-audio-preview-2025-06-03"),

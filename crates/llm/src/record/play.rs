@@ -64,7 +64,7 @@ impl Replay {
                     .is_some_and(|extension| extension == "jsonl")
             })
             .collect();
-        // File names begin with the time of the request.
+        // File names begin with the time of the request, so this sorts them by time.
         paths.sort();
         let tapes: Vec<ReplayIndex> = paths
             .into_iter()

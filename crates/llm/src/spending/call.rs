@@ -56,8 +56,8 @@ impl TokenPrice {
         };
         Amount {
             tokens,
-            // Products such as 4.1 × 10 are slightly inexact, and the error must not round up to
-            // one more billionth.
+            // Floating-point products such as 4.1 × 10 can be slightly too large, which must not
+            // add one more billionth.
             nano_usd: (usd * NANO - 1e-3).ceil().max(0.0) as u64,
         }
     }
@@ -179,7 +179,7 @@ mod tests {
             .insert("max_completion_tokens".into(), json!(9));
         assert_eq!(with(options).output, 9);
         let tariff = TokenPrice::of(&model, None);
-        // 2.50 and 10.00 dollars per million tokens.
+        // The prices are 2.50 and 10.00 dollars per million tokens.
         let usd = 18.0 * 2.5e-6 + 100.0 * 10e-6;
         assert_eq!(
             plain.max_cost(&tariff).nano_usd,
@@ -195,7 +195,8 @@ mod tests {
             input: 1_000_000,
             output: 0,
         };
-        // Above 200,000 tokens or below, the estimate must not be less than the regular price.
+        // Writing a million tokens to the cache costs at least 3.75 dollars, more than the regular
+        // price.
         let most = call.max_cost(&TokenPrice::of(&model, None));
         assert!(most.usd() >= 3.75, "{most:?}");
     }

@@ -165,7 +165,7 @@ mod tests {
              reserved by running calls; it resets at 00:00 UTC, in 3 h 2 min"
         );
         assert_eq!(error.retry_after, Some(left));
-        // The amount exceeds the limit of a whole day.
+        // The amount exceeds the limit of a whole day, so waiting does not help.
         let most = amount(1_000_000_001);
         let error = over_day(Some(&account), BudgetUnit::Usd, used, most, left);
         assert_eq!(error.retry_after, None, "{}", error.message);

@@ -174,7 +174,7 @@ impl Spending {
             None => model.stream(request).await,
             Some((until, error)) => {
                 let asking = tokio::time::timeout_at(*until, model.stream(request));
-                // The time limit of the run also ends a call without an answer.
+                // The time limit of the run ends the call even if there is no answer yet.
                 asking.await.unwrap_or_else(|_| Err(error.clone()))
             }
         };
@@ -207,8 +207,8 @@ impl Spending {
         };
         let call = CallEstimate::of(request, asked, self.options.answer_tokens);
         let most = call.max_cost(&tariff);
-        // The run is checked first: it is in memory, and an exhausted run needs no request to the
-        // store.
+        // The run is checked first, because its budget is in memory, and an exhausted run needs no
+        // request to the store.
         let run = match payer.reserve(most) {
             Ok(run) => run,
             Err(over) => return Err((payer, message::over_run(&over, most))),
@@ -316,7 +316,7 @@ impl Spending {
 /// Reduces the cost to a fraction of the price; the tokens stay the same.
 fn reduced(amount: Amount, part: f64) -> Amount {
     Amount {
-        // Rounded up, so many small calls cannot slip below a budget.
+        // The amount is rounded up, so that many small calls cannot bypass a budget.
         nano_usd: (amount.nano_usd as f64 * part).ceil() as u64,
         ..amount
     }

@@ -105,7 +105,7 @@ impl ActiveReservation {
     /// Records the cost and releases the reservation.
     pub(super) async fn settle(mut self) {
         if let Some(work) = self.close() {
-            // Spawned, so it completes even if the caller is cancelled.
+            // The work is spawned, so that it completes even if the caller is cancelled.
             let _ = tokio::spawn(work).await;
         }
     }
@@ -144,7 +144,7 @@ pub(super) fn guarded(
                 Some((Ok(event), (stream, Some(holding), until)))
             }
             Some(Err(error)) => {
-                // Closes the connection before anything else.
+                // The connection is closed before anything else.
                 drop(stream);
                 holding.settle().await;
                 let nothing: ChatStream = Box::pin(futures_util::stream::empty());

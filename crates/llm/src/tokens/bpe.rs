@@ -31,8 +31,7 @@ impl TokenCounter for Bpe {
         if text.is_empty() {
             return 0;
         }
-        // Text that looks like a special token is counted as text: `encode_ordinary` ignores
-        // special tokens.
+        // Text that looks like a special token is counted as ordinary text.
         count(text, PIECE, |piece| {
             self.tokenizer().encode_ordinary(piece).len()
         })
@@ -100,7 +99,7 @@ mod tests {
 
     #[test]
     fn counts_are_those_of_openais_own_tokenizer() {
-        // The counts of OpenAI's own package.
+        // OpenAI's own package returns these counts.
         for (text, o200k, cl100k) in [
             ("", 0, 0),
             ("Hello, world!", 4, 4),
@@ -111,7 +110,7 @@ mod tests {
             assert_eq!(Bpe::O200k.count_text(text), o200k, "{text}");
             assert_eq!(Bpe::Cl100k.count_text(text), cl100k, "{text}");
         }
-        // o200k was designed to need fewer tokens for Chinese.
+        // The encoding o200k was designed to need fewer tokens for Chinese.
         let chinese = "今天天气很好，我们去公园散步吧。";
         assert!(Bpe::O200k.count_text(chinese) < Bpe::Cl100k.count_text(chinese));
     }

@@ -80,7 +80,8 @@ impl Factors {
             ' ' if !before.is_whitespace() => 0,
             ' ' | '\t' | '\n' | '\r' => self.space,
             '\0'..='\x7f' => self.sign,
-            // From kana to ideographs, Hangul, full-width symbols, rare ideographs.
+            // Kana to ideographs, Hangul, compatibility ideographs, full-width symbols, and rare
+            // ideographs.
             '\u{2e80}'..='\u{9fff}'
             | '\u{ac00}'..='\u{d7a3}'
             | '\u{f900}'..='\u{faff}'

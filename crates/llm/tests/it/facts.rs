@@ -113,7 +113,7 @@ fn what_is_gone_has_an_end_and_a_successor_without_one() {
 /// Rows of LiteLLM's list with the resulting line of the table, if any.
 const ROWS: &[(&str, &str, Option<&str>)] = &[
     ("sample_spec", r#"{"mode": "one of: chat, …"}"#, None),
-    // Prices are per token, and values below a cent are not rounded to zero.
+    // The table has prices per million tokens, and values below a cent are not rounded to zero.
     (
         "claude-house-5",
         r#"{"litellm_provider": "anthropic", "mode": "chat", "max_input_tokens": 200000, "max_output_tokens": 64000,
@@ -125,8 +125,8 @@ const ROWS: &[(&str, &str, Option<&str>)] = &[
             r#"{"id":"claude-house-5","context":200000,"output":64000,"supports":["images","tools","reasoning","schema"],"price":{"input":3,"cache_read":0.003,"cache_write":3.75,"output":15}}"#,
         ),
     ),
-    // The context window is larger than the input limit. A successor that also ends is skipped. A
-    // version without additional info needs no line.
+    // The context window is larger than the input limit. If a successor also has an end date, the
+    // next one is used. A version that has the same data as its model needs no line.
     (
         "gpt-house",
         r#"{"litellm_provider": "openai", "mode": "responses", "max_input_tokens": 272000, "max_output_tokens": 128000,
@@ -149,7 +149,7 @@ const ROWS: &[(&str, &str, Option<&str>)] = &[
             r#"{"id":"gpt-house-2024-01-01","context":128000,"output":4096,"supports":[],"ends":"2026-12-01","successor":"gpt-new"}"#,
         ),
     ),
-    // A price above a threshold; prices of batches are ignored.
+    // A higher price applies above a threshold, and prices of batches are ignored.
     (
         "gemini/gemini-house",
         r#"{"litellm_provider": "gemini", "mode": "chat", "max_input_tokens": 1048576, "max_output_tokens": 65536,
@@ -160,7 +160,7 @@ const ROWS: &[(&str, &str, Option<&str>)] = &[
             r#"{"id":"gemini-house","context":1048576,"output":65536,"supports":[],"price":{"input":1.25,"output":10},"above":{"input_tokens":200000,"input":2.5,"output":15}}"#,
         ),
     ),
-    // The name with its provider is the provider's own. The row of another host is ignored.
+    // The row whose name includes the provider is used, and rows of other hosts are ignored.
     (
         "gemini-house",
         r#"{"litellm_provider": "gemini", "mode": "chat", "max_input_tokens": 1, "max_output_tokens": 1}"#,
@@ -171,8 +171,8 @@ const ROWS: &[(&str, &str, Option<&str>)] = &[
         r#"{"litellm_provider": "vertex_ai", "mode": "chat", "max_input_tokens": 1, "max_output_tokens": 1}"#,
         None,
     ),
-    // Two prices by request length become a threshold. Three prices, or a separate price for
-    // reasoning, cannot be represented.
+    // Two prices that depend on the request length become a threshold. Three prices, or a separate
+    // price for reasoning, cannot be represented.
     (
         "dashscope/qwen-two",
         r#"{"litellm_provider": "dashscope", "mode": "chat", "max_input_tokens": 997952, "max_output_tokens": 32768,
@@ -198,8 +198,8 @@ const ROWS: &[(&str, &str, Option<&str>)] = &[
             "input_cost_per_token": 1e-06, "output_cost_per_token": 1e-06, "output_cost_per_reasoning_token": 4e-06}"#,
         Some(r#"{"id":"qwen-thoughts","context":1000,"output":10,"supports":[]}"#),
     ),
-    // Another vendor's model at this host, and a feature that DeepSeek rejects although the list
-    // contains it.
+    // A model of another vendor at this host is ignored, and so is a feature that DeepSeek rejects
+    // although the list contains it.
     (
         "dashscope/deepseek-house",
         r#"{"litellm_provider": "dashscope", "mode": "chat", "max_input_tokens": 1, "max_output_tokens": 1}"#,
@@ -211,7 +211,7 @@ const ROWS: &[(&str, &str, Option<&str>)] = &[
             "supports_response_schema": true, "supports_function_calling": true}"#,
         Some(r#"{"id":"deepseek-house","context":1000,"output":10,"supports":["tools"]}"#),
     ),
-    // Models that are not chat models, do not produce text, or have no context window.
+    // Models that are not for chat, do not produce text, or have no context window are ignored.
     (
         "text-embedding-house",
         r#"{"litellm_provider": "openai", "mode": "embedding", "max_input_tokens": 1, "max_output_tokens": 1}"#,

@@ -65,7 +65,7 @@ fn script(vector: &Value) -> ResponseScript {
     for segment in response["segments"].as_array().into_iter().flatten() {
         let text = segment[0].as_str().unwrap();
         let times = usize::try_from(segment[1].as_u64().unwrap()).unwrap();
-        // One write per thousand repetitions.
+        // Each write contains a thousand repetitions.
         script.push(ServerAction::Repeat(text.repeat(1000).into(), times / 1000));
         script.push(ServerAction::Send(text.repeat(times % 1000).into()));
     }

@@ -198,7 +198,7 @@ async fn a_request_can_describe_its_own_model() {
             model_id: id.to_owned(),
             model_type: Some(kind.to_owned()),
             api_format: Some(format.to_owned()),
-            // With a base URL, a dummy key is allowed, and so is a missing one.
+            // With a base URL, the key may be missing or empty.
             api_key: Some("".into()),
             base_url: Some(provider.base_url(wire)),
             headers: vec![("x-own".to_owned(), "yes".into())],

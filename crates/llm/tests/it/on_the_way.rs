@@ -55,7 +55,7 @@ async fn what_a_proxy_packed_is_read() {
             assert_eq!(reply.choices[0].text, said);
         }
     }
-    // A truncated body is reported as such, also if it is compressed.
+    // A truncated body is reported as truncated, even if it is compressed.
     let half = &body[..body.len() / 2];
     let server = ScriptedServer::start(vec![encoded("200 OK", "gzip", half, 64)]);
     let (_, error) = ask(&model(&server)).await;

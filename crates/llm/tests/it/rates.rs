@@ -151,7 +151,7 @@ const LONG: Duration = Duration::from_secs(60);
 async fn a_request_draws_for_its_provider_and_its_model() {
     let server = ScriptedServer::start(vec![good("a")]);
     let told = Arc::new(Told::default());
-    // An alias stands for its provider.
+    // An alias has the limit of its provider.
     let rates = [
         ("gpt", Some(500), None),
         ("gpt-5.4", Some(60), None),
@@ -166,7 +166,7 @@ async fn a_request_draws_for_its_provider_and_its_model() {
             "openai/gpt-5.4",
             format!("{provider}, gpt-5.4:requests/60 1"),
         ),
-        // A gateway uses a different name for the model.
+        // The gateway uses another name for the model.
         ("x/gpt-5.4", provider.to_owned()),
     ] {
         ask(&models, name).await.unwrap();
@@ -225,7 +225,7 @@ async fn a_request_waits_for_its_turn_or_is_told_when_to_come_back() {
         error.message,
         "rate limit of openai: this request would wait 61.5s, and the limit is 60s (model.rate_wait_ms): model.requests_per_minute permits 500 requests a minute, or the provider asked to wait"
     );
-    // The decision was not requested again, and there is no queue position to give up.
+    // The store is not asked again, and there is no queue position to give up.
     assert_eq!(told.log(), [take]);
     assert_eq!(server.seen().len(), 1);
     let counts = models.rates().unwrap().counts();
@@ -260,7 +260,7 @@ async fn a_429_holds_all_back_and_is_outlasted_if_there_is_time() {
     let models = models(&server, &told, &rates, LONG);
     ask(&models, "gpt-5.4").await.unwrap();
     let both = "[openai:requests/500 1, gpt-5.4:requests/60 1]";
-    // The limit of a model is paused without that of its provider.
+    // Only the limit of the model is paused, not the limit of its provider.
     assert_eq!(
         told.log(),
         [
@@ -303,7 +303,8 @@ async fn tokens_are_estimated_first_and_settled_at_the_end() {
     let models = models(&server, &told, &[("openai", Some(500), Some(9000))], LONG);
     ask(&models, "gpt-4o").await.unwrap();
     let log = told.wait_for("settle").await;
-    // Four tokens for the message, one for its text, and the remainder of one hundred.
+    // Four tokens are drawn for the message and one for its text; the end of the answer draws the
+    // rest of one hundred.
     assert_eq!(
         log,
         [

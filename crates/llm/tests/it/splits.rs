@@ -32,7 +32,7 @@ proptest! {
         for name in ["anthropic", "gemini", "openai-chat", "openai-responses"] {
             let wire = wire(name).unwrap();
             let whole = read(&*wire, "m", body.as_bytes(), &[body.len()]);
-            // An accepted answer has finish reasons, so callers need not check it again.
+            // An accepted answer always has finish reasons, so callers do not check them.
             let choices = &whole.reply.choices;
             let has_end = !choices.is_empty() && choices.iter().all(|c| c.finish_reason.is_some());
             prop_assert!(whole.error.is_some() || has_end, "{}: {:?}", name, body);

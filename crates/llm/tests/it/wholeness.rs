@@ -52,7 +52,7 @@ fn a_chat_stream_is_whole_with_its_reason_and_its_cost_or_with_done() {
         (&[TEXT, STOP, USAGE], Ok(Stop)),
         (&[TEXT, DONE], Ok(Stop)),
         (&[TEXT, NO_REASON, USAGE, DONE], Ok(Stop)),
-        // The remainder if the answer is truncated after its last text.
+        // These answers are truncated after their last text.
         (&[TEXT, STOP], cut),
         (&[TEXT, NO_REASON], cut),
         (&[TEXT, USAGE], cut),
@@ -191,7 +191,7 @@ fn an_answer_inside_another_is_not_taken_for_one() {
     let body = frames(&[start, block, start, block, end, stop]);
     let read = of("anthropic", &body);
     same(&read, &Err(ModelErrorKind::Cut), &body);
-    // The first answer was still empty, so only its start is repeated.
+    // Before the first block, an answer may start again.
     let body = frames(&[start, start, block, end, stop]);
     same(&of("anthropic", &body), &Ok(FinishReason::Stop), &body);
 }

@@ -139,7 +139,7 @@ fn anthropic_goes_on_with_every_history() {
         let at = blocks.len();
         for (number, city) in ["Rome", "Oslo"].into_iter().enumerate() {
             let id = &calls[at + number]["id"];
-            // The ids generated for Gemini differ from turn to turn.
+            // The ids that are generated for Gemini differ from turn to turn.
             if wire != "gemini" && number == 0 {
                 assert_eq!(
                     id.as_str(),

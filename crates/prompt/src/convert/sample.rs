@@ -100,7 +100,7 @@ impl Sampling<'_> {
             VariableType::Integer => Value::Int(7),
             VariableType::Number => Value::Float(0.5),
             VariableType::Boolean => Value::Bool(true),
-            // The text has no leading or trailing white space, because some kinds of files trim
+            // The text has no leading or trailing white space, because some file formats trim
             // messages and others do not.
             _ => format!("{} <b> & \"'{{}} {{{{x}}}}\nuser:\n.", path.keys.join(".")).into(),
         };

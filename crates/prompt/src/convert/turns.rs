@@ -25,7 +25,7 @@ pub(super) fn of(prompt: &Prompt) -> Result<Vec<TemplateTurn>, Vec<ConvertNote>>
             let turn = |message: &crate::TemplateMessage| TemplateTurn {
                 role: message.role.as_str().to_owned(),
                 text: message.content.to_string(),
-                // Each message is a separate text, so there is no common offset.
+                // Each message is a separate text, so positions have no common offset.
                 at: 0,
             };
             return Ok(messages.iter().map(turn).collect());
@@ -101,7 +101,7 @@ fn helpers(text: &str) -> Result<Vec<TemplateTurn>, Vec<ConvertNote>> {
         (role, from) = (name, at + after);
     }
     turns.push(turn(role, &text[from..], from));
-    // White space between two helpers is not a message.
+    // White space between two helpers is not a separate message.
     turns.retain(|turn| !turn.text.trim().is_empty());
     Ok(turns)
 }

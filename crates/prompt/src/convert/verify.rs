@@ -54,7 +54,7 @@ impl ConvertCheck<'_> {
             return whole("the prompt's parameters would change");
         }
         match (self.render_messages(prompt), self.render_messages(&again)) {
-            // A failed render proves nothing, so it is rejected like a difference.
+            // A failed render proves nothing, so it rejects the conversion like a difference does.
             (Some(before), Some(after)) if before == after => Ok(()),
             _ => whole("the template has no exact counterpart: its messages would change"),
         }
@@ -143,7 +143,7 @@ fn read(id: &str, text: &str, target: ConvertTarget) -> Result<Prompt, Vec<Conve
 }
 
 fn conversation(body: &PromptBody, done: &RenderedTemplate) -> Vec<(String, String)> {
-    // Files name the same role `model` or `assistant`.
+    // Some files name the same role `model`, and others `assistant`.
     let role = |name: &str| match turns::role(name) {
         Some(role) => role.as_str().to_owned(),
         None => name.to_owned(),
@@ -160,7 +160,7 @@ fn conversation(body: &PromptBody, done: &RenderedTemplate) -> Vec<(String, Stri
         MessagePart::Text(text) => text.clone(),
         other => format!("{other:?}"),
     };
-    // Some kinds of files trim messages, and others do not.
+    // Some file formats trim messages, and others do not.
     let one = |message: &quillet_template::ChatMessage| {
         let text: String = message.parts.iter().map(text).collect();
         (role(&message.role), text.trim().to_owned())

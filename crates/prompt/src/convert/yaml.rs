@@ -122,7 +122,7 @@ pub(super) fn block(text: &str, indent: usize) -> String {
     // If the text begins with white space, the indentation must be given explicitly.
     let counted = text.starts_with([' ', '\n']);
     let chomp = match text.len() - text.trim_end_matches('\n').len() {
-        // Without an indicator, YAML keeps exactly one line end.
+        // Without an indicator, a YAML block ends with exactly one line break.
         0 => "-",
         1 => "",
         _ => "+",

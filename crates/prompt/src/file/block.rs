@@ -25,7 +25,7 @@ fn lines(text: &str, first: usize, template: &str) -> Option<Vec<(usize, LineCol
         let theirs = text.get(from..)?.split_inclusive('\n').next()?;
         let bare = theirs.trim_end_matches(['\n', '\r']);
         let lead = indent.min(bare.len());
-        // If a single line differs, the value is not a plain literal block.
+        // If one line differs, the value is not a plain literal block.
         if bare.get(lead..) != Some(ours) {
             return None;
         }

@@ -225,7 +225,8 @@ fn output(
     if let Some(schema) = &schema {
         keep(&mut front.metadata, "output", schema);
     }
-    // As in Genkit. Its other formats (`jsonl`, `enum`, `array`, `media`) need parsers of its own.
+    // The same formats as in Genkit are accepted. Genkit's other formats (`jsonl`, `enum`, `array`,
+    // `media`) need their own parsers.
     let form = match (format.as_deref(), schema) {
         (None | Some("json"), Some(schema)) => {
             json!({"type": "json_schema", "json_schema": {"name": "output", "schema": schema}})
@@ -262,7 +263,7 @@ fn parameters(schema: Option<Tree>, defaults: Object<String, Tree>) -> Result<Pa
         _ => json!({"type": "object"}),
     };
     if let Some(Tree::Array(required)) = schema.get_mut("required") {
-        // The default applies if the request does not set the variable.
+        // A variable with a default is not required.
         required.retain(|name| {
             name.as_str()
                 .is_none_or(|name| !defaults.contains_key(name))

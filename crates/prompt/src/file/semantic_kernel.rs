@@ -173,7 +173,7 @@ fn finish(
         let known = ["description", "json_schema"];
         unknown.report(output, &known, &[], &mut report);
     }
-    // In .NET this flag trusts function results and values, but not variables.
+    // In .NET this flag affects function results and values, but not variables.
     prompt.trusted_results = report.truth(node, "allow_dangerously_set_content") == Some(true);
     prompt.metadata = node.object();
     prompt.metadata.remove("template");

@@ -53,7 +53,8 @@ impl DefinitionGraph {
             let again = known
                 .and_then(|known| known.get(&number))
                 .filter(|it| it.read.is_ok());
-            // Versions never change, so a valid one is reused. An invalid one is parsed again.
+            // Versions never change, so a valid parsed version is reused. A version that failed to
+            // parse is parsed again.
             let version = match (again, content) {
                 (Some(version), _) => version.clone(),
                 (None, Some(content)) => Arc::new(VersionedPrompt::read(
@@ -102,8 +103,8 @@ impl DefinitionGraph {
                 next.pinned.insert(id.clone(), version.clone());
             }
             self.pinned.insert(id.clone(), version);
-            // Removed even if the version does not exist, because the lookup would otherwise never
-            // end.
+            // The pin is removed even if its version does not exist; otherwise the lookup would
+            // never end.
             self.unpinned.remove(&pin);
             let seekers = self.seekers.get(&id).into_iter().flatten();
             touched.prompts.extend(seekers.cloned());

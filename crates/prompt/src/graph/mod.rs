@@ -103,7 +103,8 @@ impl DefinitionGraph {
                     touched.prompts.extend(self.put_prompt(builder, key, entry));
                 }
             }
-            // Labels are applied together with their versions in `label`.
+            // `label` applies labels together with their versions; the other kinds do not affect
+            // prompts.
             EntryKind::Environ | EntryKind::Agent | EntryKind::Database | EntryKind::Label => {}
         }
         self.make(builder, &mut next, touched);
@@ -331,7 +332,7 @@ impl DefinitionGraph {
             for marked in self.marked(id) {
                 all.extend(self.seekers.get(&marked).into_iter().flatten().cloned());
             }
-            // A partial `a._b` affects every prompt in its folder: `a.c`, but not `a.c.d`.
+            // A partial `a._b` affects every prompt in its folder, such as `a.c`, but not `a.c.d`.
             for (at, _) in id.match_indices("._") {
                 let Some(folder) = id.get(..=at) else {
                     continue;

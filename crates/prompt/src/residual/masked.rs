@@ -93,7 +93,7 @@ fn masked(body: &PromptBody, open: &OpenVariables, filling: &FilledPlaceholders)
         let mut prints: Vec<(Span, String)> = prints
             .map(|one| (one.span, filling.mark(one.name)))
             .collect();
-        // In reverse order, so that earlier spans stay valid.
+        // The spans are replaced in reverse order, so that earlier spans stay valid.
         prints.sort_by_key(|(span, _)| std::cmp::Reverse(span.start));
         for (span, mark) in prints {
             let literal = format!("\"{}\"", mark.replace('"', "\\\""));

@@ -111,8 +111,8 @@ pub async fn residual(
     };
     let input = RenderInput::new(&variables, request_id);
     let rendered = service.render_inline(plain, &input).await?.prompt;
-    // Literals and variables must print the same text. A difference means that something else
-    // depends on a variable.
+    // The literals and the variables must render to the same text. A difference means that
+    // something else depends on a variable.
     if masked.is_some_and(|masked| masked != rendered) {
         return Err(ResidualError::Refused(open.unread));
     }

@@ -40,7 +40,7 @@ enum TextPart<'t> {
 impl FilledPlaceholders {
     pub(super) fn new(names: &[String], notation: Notation) -> Self {
         let random = || RandomState::new().hash_one(());
-        // Contains characters that formats escape, so that escaping is detected.
+        // The marker contains characters that formats escape, so that escaping is detected.
         let begin = format!("&<\"'{:016x}{:016x}.", random(), random());
         FilledPlaceholders {
             notation,
@@ -130,7 +130,7 @@ impl FilledPlaceholders {
                     .map(TextPart::Text),
             );
         }
-        // The random part alone shows that a marker was changed.
+        // The random part is enough to detect that a marker was changed.
         let secret = self
             .begin
             .trim_start_matches(|c: char| !c.is_ascii_alphanumeric());

@@ -100,7 +100,7 @@ impl OpenVariables {
                 refused.extend(found.into_iter().map(|one| prompt.locate(one)));
             }
         }
-        // Without open variables there are none for a tool to use.
+        // If no variables are open, a tool cannot use any.
         if !looking.open.names.is_empty() {
             let implicit = std::mem::take(&mut looking.implicit).into_iter();
             refused.extend(implicit.map(|one| prompt.locate(one)));
@@ -362,7 +362,7 @@ impl RequestScope {
     pub(super) fn of<'p>(&self, keys: &'p [String]) -> VariableOwner<'p> {
         let mut keys = keys.iter().map(String::as_str);
         let Some(first) = keys.next() else {
-            // An empty path names all variables at once.
+            // An empty path refers to all variables.
             return VariableOwner::Inside("");
         };
         if REQUEST_ROOTS.contains(&first) {

@@ -483,8 +483,8 @@ impl PromptService {
         let stream = match self.answering()?.stream(ready.request).await {
             Ok(stream) => stream,
             Err(error) => {
-                // A failed tool may be the reason why the model rejects the request, so both are
-                // reported.
+                // Both errors are reported, because a failed tool may be the reason why the model
+                // rejects the request.
                 let failures = ready.failures;
                 return Err(ServiceError::Model { error, failures });
             }
@@ -596,7 +596,7 @@ impl PromptService {
     ) -> Result<RenderOutcome, ServiceError> {
         // Copied, because the job moves into the run.
         let model = job.model.clone();
-        // Rendering must not call a model.
+        // Rendering must not call a model, so this is a dry run.
         let run = self.run_script(ScriptJob { dry: true, ..job })?;
         let (prompt, dry_run) = script::dry_run(run).await?;
         Ok(RenderOutcome {

@@ -178,7 +178,7 @@ impl<'a> FetchGuard<'a> {
     fn end(self, values: Vec<(Option<Value>, Option<Arc<Diagnostic>>)>, good_until: Instant) {
         let mut cells = write(&self.cache.cells);
         for (key, (value, problem)) in self.keys.iter().zip(values) {
-            // The value may be from before the change. It is used now and fetched again next time.
+            // The value may be from before the change. It is used once and fetched again next time.
             let good_until = if cells.changed.contains(key) {
                 Instant::now()
             } else {

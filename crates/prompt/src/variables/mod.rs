@@ -405,8 +405,8 @@ impl Variables {
         compiled: &CompiledPrompt,
         also: &[&str],
     ) -> Result<SharedVariables, StoreError> {
-        // Read before the fetch. A concurrent change then makes the plan outdated, but an outdated
-        // plan never looks current.
+        // The number is read before the fetch. If a change occurs during the fetch, the plan is
+        // outdated, and the older number makes this visible.
         let generation = self.cache.generation.load(Ordering::Acquire);
         let version = self.cache.version.load(Ordering::Acquire);
         let plan = compiled.plan.load();
@@ -421,8 +421,8 @@ impl Variables {
             Some(plan) if also.is_empty() => plan.keys.clone(),
             _ => self.keys_of(references, also),
         };
-        // Dropped before the store is read: a guard of `arc-swap` occupies one of its thread's few
-        // fast slots.
+        // The plan is dropped before the store is read, because a guard of `arc-swap` occupies one
+        // of its thread's few fast slots.
         drop(plan);
         let fetched = self.fetch(&keys).await?;
         let stale = fetched.good_until.is_none();
@@ -527,7 +527,7 @@ impl Variables {
         if !cache.knows_all(&old) {
             return cache.clone().ask(old).await;
         }
-        // A read would only take time while the store is known to be unavailable.
+        // If the store is known to be unavailable, a read would only take time.
         if let Health::Away { reason } = cache.store.health() {
             return Err(StoreError::new(StoreErrorKind::Unavailable, reason));
         }
@@ -537,7 +537,8 @@ impl Variables {
         };
         if cache.pace.load(Ordering::Acquire) == PROMPT {
             let mut asking = cache.clone().ask(old);
-            // By reference, so that the same read can continue in the background after a timeout.
+            // The read is polled by reference, so that it can continue in the background after a
+            // timeout.
             if let Ok(answer) = tokio::time::timeout(self.patience, &mut asking).await {
                 return answer;
             }

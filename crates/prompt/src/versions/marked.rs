@@ -69,7 +69,7 @@ impl VersionCache {
                 by_id: HashMap::new(),
             };
         }
-        // Clients choose the ids, so the table is emptied instead of growing.
+        // Clients choose the ids, so the table is cleared if it becomes too large.
         if of.by_id.len() >= MOST_IDS {
             of.by_id.clear();
         }

@@ -126,7 +126,7 @@ pub(crate) async fn fetch(
     let asked: Vec<(EntryKey, u64)> = asked
         .filter_map(|((key, _), number)| Some((key.clone(), (*number)?)))
         .collect();
-    // One call for all pins, instead of one for each.
+    // All pins are fetched in one call.
     let kept = history.load_versions(EntryKind::Prompt, &asked).await?;
     let mut known: BTreeMap<(EntryKey, u64), VersionRecord> = BTreeMap::new();
     known.extend(

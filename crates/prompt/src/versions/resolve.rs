@@ -144,7 +144,7 @@ impl Catalogue {
             }
             self.add_pins(snapshot, missing, &mut pins).await?;
         }
-        // Some versions are still missing after the last round, and the result reports them.
+        // If some versions are still missing after the last round, the result reports them.
         Ok(self.inline_with(id, unstored, snapshot, &pins, &key_of).0)
     }
 

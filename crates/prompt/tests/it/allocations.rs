@@ -38,7 +38,7 @@ async fn a_cached_render_allocates_its_text_and_its_variables() {
     let variables: Map = serde_json::from_str(r#"{"x":"X","y":"Y"}"#).unwrap();
     let none = Map::default();
     for id in ["e.text", "e.args", "e.shared", "e.jinja"] {
-        // An unused variable would be reported.
+        // An unused variable would cause a warning.
         let given = if id == "e.text" { &none } else { &variables };
         let input = RenderInput::new(given, "test");
         // The first render compiles the template and fetches the variables.

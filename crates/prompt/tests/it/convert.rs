@@ -112,7 +112,7 @@ fn deployment_data_is_left_out_where_that_is_asked() {
             }
         }
     }
-    // An API type that is not chat is not deployment data, so it is still rejected.
+    // An API type other than chat does not describe a deployment, so it is still rejected.
     let text = "---\nname: p\nmodel: {id: m, apiType: embedding}\n---\nuser:\nHi\n";
     let refused = converted_with("p.prompty", text, ConvertTarget::Dotprompt, &drops).unwrap_err();
     assert!(refused.contains("apiType has no counterpart"), "{refused}");

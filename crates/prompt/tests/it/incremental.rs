@@ -117,7 +117,7 @@ proptest! {
                     Some(text) => store.put(*kind, &key, text).await.unwrap(),
                     None => drop(store.remove(*kind, &key).await.unwrap()),
                 }
-                // Some changes are applied one at a time, others together.
+                // Some changes are applied separately, and others together.
                 if number % 3 != 0 && number + 1 != steps.len() {
                     continue;
                 }

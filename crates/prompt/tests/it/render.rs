@@ -386,12 +386,12 @@ async fn names_are_tools_as_the_format_looks_for_them() {
             (Prompt, "p", &text),
         ]);
         let service = loaded(&store).await;
-        // A shared variable with the name of the tool's parameter.
+        // The tool's parameter gets the value of the shared variable with the same name.
         for _ in 0..2 {
             let rendered = render(&service, "p", "{}").await.unwrap();
             assert_eq!(rendered, r#"weather_of{"city":"Oslo"}"#, "{format}");
         }
-        // A request variable takes precedence.
+        // A variable of the request takes precedence.
         let rendered = render(&service, "p", r#"{"city":"Rome"}"#).await.unwrap();
         assert_eq!(rendered, r#"weather_of{"city":"Rome"}"#, "{format}");
     }

@@ -51,7 +51,7 @@ async fn left(service: &PromptService, id: &str, notation: Notation) -> Result<S
 #[tokio::test]
 async fn shared_variables_and_tools_are_filled_in_and_the_rest_left_open() {
     let cases: [(&str, Result<&str, &str>); 45] = [
-        // Plain variables in each format.
+        // Plain variables in each template format.
         (
             r#"{"prompt":"{{.variables.a}} in {{.vscode.lang}}, {{ .args.b }}!"}"#,
             Ok("{{a}} in go, {{b}}!"),
@@ -118,7 +118,7 @@ async fn shared_variables_and_tools_are_filled_in_and_the_rest_left_open() {
             r#"{"format":"jinja","messageSyntax":"role-lines","prompt":"system:\nYou are {{ a }}.\nuser:\nSay {{ b }}!"}"#,
             Ok("system: You are {{a}}.\nuser: Say {{b}}!"),
         ),
-        // Templates that the neutral tree cannot express, over shared variables only.
+        // The neutral tree cannot express these templates, but they use only shared variables.
         (
             r#"{"prompt":"{{join \", \" .vscode.frameworks}}{{if and .vscode.lang true}} {{.vscode.lang | upper}}{{end}} {{- .variables.a -}} !"}"#,
             Ok("gin, gorm GO{{a}}!"),
@@ -147,7 +147,7 @@ async fn shared_variables_and_tools_are_filled_in_and_the_rest_left_open() {
             r#"{"prompt":"{{if and .variables.a true}}x{{end}}{{.variables.a}}"}"#,
             Err("the variable a of the request is used"),
         ),
-        // Variables that a client cannot fill in.
+        // A client cannot fill in these variables.
         (
             r#"{"prompt":"x\n{{if .variables.a}}y{{end}}"}"#,
             Err("p.prompt:2:6: the variable a of the request is a condition"),
@@ -190,7 +190,7 @@ async fn shared_variables_and_tools_are_filled_in_and_the_rest_left_open() {
             r#"{"format":"jinja","prompt":"{{ ä }}"}"#,
             Err("clients read in different ways"),
         ),
-        // Texts that a client would read as variables.
+        // A client would read these texts as variables.
         (
             r#"{"prompt":"{{.braces}} {{.variables.b}}"}"#,
             Err("literal braces"),
@@ -208,7 +208,7 @@ async fn shared_variables_and_tools_are_filled_in_and_the_rest_left_open() {
             r#"{"format":"jinja","messageSyntax":"role-lines","prompt":"user:\n{{ a }}"}"#,
             Err("begins or ends with the variable a"),
         ),
-        // Tools that use variables by name.
+        // These tools use variables by name.
         (
             r#"{"format":"mustache","prompt":"{{weather}} {{city}}"}"#,
             Err("by name"),

@@ -267,7 +267,7 @@ async fn shares_are_sticky_by_what_the_label_names() {
     }
     // The two labels are split independently of each other.
     assert_eq!(seen.len(), 4, "{seen:?}");
-    // The split key can also be a variable of the request.
+    // A variable of the request can also be the split key.
     shop.label("greet", "production", Some(split(Some("name"))))
         .await;
     shop.label("sig", "production", None).await;
@@ -285,7 +285,7 @@ async fn what_is_removed_is_gone_at_every_label_and_comes_back() {
     shop.label("greet", "production", Some(LabelTarget::Version(1)))
         .await;
     assert_eq!(shop.render("greet").await, "one");
-    // Written by a program that does not support labels.
+    // A program that does not support labels wrote this prompt.
     shop.store
         .remove(EntryKind::Prompt, &EntryKey::new("greet"))
         .await
@@ -326,7 +326,7 @@ async fn a_label_that_names_what_is_not_there_says_so() {
     let shop = Shop::new().await;
     shop.write("greet", "one").await;
     let place = quillet_core::history::label_key(EntryKind::Prompt, &EntryKey::new("greet"));
-    // Written directly to the store, without validation.
+    // The label is written directly to the store, without validation.
     shop.store
         .put(EntryKind::Label, &place, r#"{"production": 7}"#)
         .await
@@ -389,7 +389,7 @@ async fn answers_say_which_version_spoke() {
     ] {
         assert_eq!(version(id, numbered).await, expected, "{id} {numbered}");
     }
-    // The store was written by a program without version support. Reporting a number records the
+    // A program that does not support versions wrote the prompt. Reporting a number records the
     // version.
     let key = EntryKey::new("greet");
     let text = definition("three");

@@ -39,8 +39,8 @@ pub async fn service(
     traces: &Traces,
 ) -> Result<Arc<AgentService>, Error> {
     let store = components::store_options(settings);
-    // One store for everything unless a setting names another one. Without any store, sessions and
-    // runs end with the process.
+    // All data is in one store unless a setting selects another one. Without any store, sessions
+    // and runs end with the process.
     let fallback = settings.text(&settings::STORE_URL).unwrap_or("memory:");
     let address = |setting| settings.text(setting).unwrap_or(fallback);
     let sessions = address(&settings::AGENT_SESSIONS);

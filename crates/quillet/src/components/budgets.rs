@@ -56,7 +56,7 @@ fn all(settings: &Settings) -> Result<BudgetLimits, Error> {
     let mut limits = BudgetLimits::default();
     for (setting, number) in given {
         let Some(number) = number else { continue };
-        // `BudgetLimits` uses the names without the section, as in the table of a token.
+        // `BudgetLimits` has field names without the section, as in the table of a token.
         let name = setting.key.strip_prefix("budget.").unwrap_or(setting.key);
         limits.set(name, number).map_err(|error| {
             let origin = settings.origin(setting);

@@ -175,7 +175,8 @@ impl ServedDatabases {
         let databases = with_models(settings, store, prompts, models).await?;
         let shop = with_shop.then(DemoShop::build).transpose()?;
         if let Some(shop) = &shop {
-            // Temporary: the store must not keep a connection to a file that is soon deleted.
+            // The database is temporary, so the store must not keep a connection to a file that is
+            // soon deleted.
             let lent = databases.add_temporary(DEMO, &shop.definition());
             lent.map_err(|error| Error::other_from(error.to_string(), error))?;
         }
@@ -215,7 +216,7 @@ pub async fn register_tools(
     prompts: &Arc<PromptService>,
     models: Arc<ModelRouter>,
 ) -> Result<(), Error> {
-    // Most stores have no database. Opening the archive for them could fail or create a file.
+    // Most stores have no databases, and opening the archive for them could fail or create a file.
     if store.keys(EntryKind::Database).await?.is_empty() {
         return Ok(());
     }
@@ -454,7 +455,7 @@ pub fn glossary_file(asked_by: &str, path: &str) -> Result<Vec<(String, Vec<Stri
 }
 
 fn meanings_of(text: &str) -> Vec<String> {
-    // Chinese and Japanese text separates words with commas of its own.
+    // Chinese and Japanese text separates words with its own commas.
     let words = text.split([',', '，', '、']).map(str::trim);
     let words = words.filter(|word| !word.is_empty());
     words.map(str::to_owned).collect()

@@ -25,7 +25,7 @@ impl DemoShop {
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         let made = builder.create(&folder);
         made.map_err(|error| Error::other_from(format!("{}: {error}", folder.display()), error))?;
-        // Before the database is built, so a failure drops the folder too.
+        // Created before the database is built, so that a failure drops the folder too.
         let shop = DemoShop(folder);
         let built = demo::create(&shop.file());
         built.map_err(|error| Error::other_from(error.to_string(), error))?;

@@ -35,7 +35,7 @@ impl DiskConfig {
         };
         let variables = variables.into_iter();
         environment.variables = variables
-            // Other variables are not kept at all, so a later mistake cannot reveal them.
+            // Other variables are discarded, so that a later mistake cannot reveal them.
             .filter(|(name, _)| environment.allows(name))
             .collect();
         environment
@@ -57,7 +57,7 @@ pub struct Schemas(Arc<BTreeMap<String, Tree>>);
 impl Schemas {
     /// Adds a schema, or replaces the one of that name.
     pub fn add(&mut self, name: &str, schema: Tree) {
-        // Copies the map only if a loader shares it; that loader keeps its own schemas.
+        // The map is copied only if another loader shares it; that loader keeps its own schemas.
         Arc::make_mut(&mut self.0).insert(name.to_owned(), schema);
     }
 }
@@ -86,7 +86,8 @@ impl EnvironmentProvider for DiskEnvironmentProvider {
             folder: folder.to_owned(),
             environment: self.environment.clone(),
             schemas: self.schemas.clone(),
-            // Per prompt file, so one prompt cannot use up the limit of another.
+            // The limit applies to each prompt file, so that one prompt cannot use up the limit of
+            // another.
             left: Cell::new(MOST_BYTES),
         })
     }
@@ -145,7 +146,7 @@ fn inside(folder: &Path, path: &str) -> Result<PathBuf, AccessError> {
     }
     let folder = fs::canonicalize(folder).map_err(|error| unreadable(&error))?;
     let real = fs::canonicalize(folder.join(path)).map_err(|error| unreadable(&error))?;
-    // Compared after resolving links, so a link cannot lead out of the folder.
+    // Links are resolved before the comparison, so that a link cannot lead out of the folder.
     if real.starts_with(&folder) {
         Ok(real)
     } else {
@@ -161,7 +162,7 @@ fn read(path: &Path, most: u64) -> Result<String, AccessError> {
     }
     let file = File::open(path).map_err(|error| unreadable(&error))?;
     let mut bytes = Vec::new();
-    // One byte more than the limit, to detect a larger file without reading all of it.
+    // Reading one byte more than the limit detects a larger file without reading all of it.
     let read = file.take(most.saturating_add(1)).read_to_end(&mut bytes);
     read.map_err(|error| unreadable(&error))?;
     if bytes.len() as u64 > most {

@@ -50,8 +50,8 @@ use crate::settings::{self, Settings};
 pub fn new_id() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let now = clock::since_epoch();
-    // Two ids of one clock tick differ in the counter. It guards no other memory, so relaxed
-    // ordering is enough.
+    // If two ids have the same clock time, their counters differ. The counter guards no other
+    // memory, so relaxed ordering is enough.
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     format!("{:x}-{:x}-{count:x}", now.as_nanos(), std::process::id())
 }
@@ -255,7 +255,7 @@ pub fn models(settings: &Settings, retries: Arc<AtomicU64>) -> Result<Arc<ModelR
         include_usage: Some(settings.is_on(&settings::INCLUDE_USAGE)),
         timeouts: timeouts(settings),
         observer: Some(Arc::new(move |_| {
-            // A counter for display; no other memory depends on its order.
+            // The counter is only displayed, so relaxed ordering is enough.
             retries.fetch_add(1, Ordering::Relaxed);
         })),
         rates: rates(settings)?.map(Arc::new),

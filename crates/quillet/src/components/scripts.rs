@@ -24,7 +24,7 @@ pub fn models(settings: &Settings) -> Result<ScriptModels, Error> {
     let door = agents::models(settings)?;
     let models = ScriptModels::new(door.clone());
     let behind = RecordReplay::from_settings(settings)?.wrap_model(door);
-    // A script runs even if no model is configured; the answers say that they are a mock.
+    // A script runs even if no model is configured, and the answers say that they come from a mock.
     Ok(models.behind(behind?).or_default(MOCK))
 }
 

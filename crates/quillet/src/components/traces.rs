@@ -70,7 +70,8 @@ impl Traces {
             self.warn(&format!("cannot write the trace: {error}"));
         }
         if let Some(collector) = &self.collector {
-            // With a time limit: an unreachable collector must not delay the end of the program.
+            // The flush has a time limit, because an unreachable collector must not delay the end
+            // of the program.
             collector.flush(LAST_WORDS).await;
             match collector.dropped() {
                 0 => {}
@@ -167,7 +168,7 @@ fn collector(settings: &Settings) -> Result<Option<OtlpSink>, Error> {
 /// others.
 fn full_endpoint(endpoint: &str, origin: Option<&SettingOrigin>) -> String {
     let is_whole = matches!(origin, Some(SettingOrigin::Environment(name)) if name.ends_with("TRACES_ENDPOINT"));
-    // Users often set the full URL; appending the path twice would break it.
+    // Users often set the full URL, and appending the path again would break it.
     if is_whole || endpoint.ends_with(PATH) {
         return endpoint.to_owned();
     }

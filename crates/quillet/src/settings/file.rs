@@ -56,7 +56,7 @@ pub(super) fn read(path: &Path) -> Result<SettingsFile, SettingsError> {
     };
     let about =
         std::fs::metadata(path).map_err(|error| refuse(format!("cannot be read: {error}")))?;
-    // Checked first, so a wrong path is not read into memory.
+    // The size is checked first, so that a wrong path is not read into memory.
     if about.len() > MOST_BYTES {
         return Err(refuse(format!(
             "too large: {} bytes (limit {MOST_BYTES})",
@@ -82,7 +82,8 @@ fn parse(path: &Path, text: &str) -> Result<SettingsFile, Vec<Diagnostic>> {
         Ok(table) => reader.table("", table.get_ref()),
         Err(error) => reader.broken(&error),
     }
-    // Last, because it parses the text again and adds nothing if there are errors already.
+    // The tools are read last, because this parses the text again and is useless if there are
+    // errors already.
     reader.tools();
     if reader.found.is_empty() {
         return Ok(reader.file);

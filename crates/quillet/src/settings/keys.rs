@@ -179,7 +179,7 @@ impl KeyFile {
             return Ok(false);
         }
         keys.extend(key.map(|key| (provider, (key.to_owned(), 0))));
-        // The file does not depend on the order in which keys were set.
+        // Keys are sorted, so that the file does not depend on the order in which they were set.
         keys.sort();
         create_parent_folder(&self.0)?;
         let failed = |error: std::io::Error| {
@@ -200,13 +200,14 @@ impl KeyFile {
         // The process id prevents two processes from writing the same temporary file.
         let fresh = self.0.with_extension(format!("{}.new", std::process::id()));
         let mut file = only_for_its_user(&fresh)?;
-        // On disk before the rename; otherwise a crash could leave an empty key file.
+        // The file is synced before the rename; otherwise a crash could leave an empty key file.
         let written = file
             .write_all(text.as_bytes())
             .and_then(|()| file.sync_all());
         let moved = written.and_then(|()| fs::rename(&fresh, &self.0));
         if moved.is_err() {
-            // Best effort: the error of the write is the one to report.
+            // Errors of the removal are ignored, because the error of the write is the one to
+            // report.
             let _ = fs::remove_file(&fresh);
         }
         moved

@@ -122,7 +122,8 @@ impl Settings {
     /// A file or a value is invalid. The error has the location.
     pub fn load(explicit: Option<&Path>, flags: &Flags) -> Result<Self, Error> {
         let mut config = Settings::default();
-        // Lowest precedence first: each step replaces values of the steps before.
+        // Sources are read in order of increasing precedence, and each step replaces values of the
+        // previous steps.
         config.keys()?;
         for path in files(explicit) {
             config.file(&path)?;
@@ -131,7 +132,7 @@ impl Settings {
         for (setting, flag, text) in flags {
             config.put(setting, text, SettingOrigin::Flag(flag))?;
         }
-        // Last, because each of the sources above may name the variable.
+        // Read last, because each of the sources above may name the variable.
         config.key_from_another_variable()?;
         Ok(config)
     }
@@ -209,7 +210,8 @@ impl Settings {
     fn environment(&mut self, setting: &'static Setting) -> Result<(), Error> {
         for name in setting.env {
             match env::var(name) {
-                // Containers and CI often pass unused variables as empty text: it counts as unset.
+                // Containers and CI often set unused variables to an empty text, which counts as
+                // unset.
                 Ok(text) if !text.is_empty() => {
                     return self.put(setting, &text, SettingOrigin::Environment(name));
                 }
@@ -550,7 +552,8 @@ fn merge(under: &mut toml::Table, over: toml::Table) {
 
 fn boolean(text: &str) -> Option<bool> {
     match text.to_ascii_lowercase().as_str() {
-        // The last two are OpenTelemetry's values for content capture; Quillet has no events.
+        // The last two values of each line are OpenTelemetry's settings for content capture;
+        // Quillet records no events, so `event_only` means false.
         "1" | "true" | "yes" | "on" | "span_only" | "span_and_event" => Some(true),
         "0" | "false" | "no" | "off" | "event_only" | "no_content" => Some(false),
         _ => None,
@@ -644,7 +647,7 @@ pub fn hide_password(url: &str) -> String {
     let (rest, query) = rest
         .split_once('?')
         .map_or((rest, ""), |(rest, _)| (rest, "?[secret]\""));
-    // The last `@` ends the password, which may contain others.
+    // The password ends at the last `@`, because it may contain others.
     match rest.rsplit_once('@') {
         Some((_, host)) => format!("{scheme}://[secret]@{host}{query}"),
         None => format!("{scheme}://{rest}{query}"),

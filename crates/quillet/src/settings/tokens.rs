@@ -89,7 +89,7 @@ pub(super) fn read(value: &Spanned<DeValue<'_>>) -> Result<Vec<TokenSetting>, Ve
     };
     let (mut tokens, mut faults) = (Vec::new(), Vec::new());
     for (name, table) in tables {
-        // Errors print their line, and the lines of the table may contain the secret.
+        // Errors print the line, which may contain the secret.
         let mut fault = |what: String, help: Option<String>| {
             let message = format!("{KEY}.{}: {what}", name.get_ref());
             faults.push((name.span(), message, help));

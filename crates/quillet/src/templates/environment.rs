@@ -130,7 +130,8 @@ impl Environment {
         let Some(text) = self.sources.get(name) else {
             return Err(self.missing(name));
         };
-        // Compiled without the lock: two threads may compile the same template, but none waits.
+        // The template is compiled without the lock, so two threads may compile the same template,
+        // but none waits.
         let template = self.compile(name, text)?;
         self.kept().insert(name.to_owned(), template.clone());
         Ok(template)
@@ -170,8 +171,8 @@ impl Environment {
                 called.extend(more);
                 continue;
             }
-            // A computed name can be any template, so all that compile are added; an invalid one
-            // counts as missing.
+            // A computed name can refer to any template, so all templates that compile are added,
+            // and an invalid one counts as missing.
             if references.dynamic && called.len() < self.sources.len() {
                 let others = self.sources.iter().filter(|(other, _)| *other != name);
                 let sound = others.filter(|(other, text)| self.is_sound(other, text));

@@ -166,7 +166,7 @@ impl Template {
         options: &TemplateOptions,
     ) -> Result<Self, TemplateError> {
         let mut sources = vec![TemplateSource::new(name, text)];
-        // A partial with the template's own name is dropped: a call could mean either.
+        // A partial with the template's own name is dropped, because a call would be ambiguous.
         let partials = partials.iter().filter(|(partial, _)| *partial != name);
         sources.extend(partials.map(|(name, text)| TemplateSource::library(name, text)));
         Ok(Template {

@@ -75,8 +75,8 @@ impl ChoiceConstraint {
         let mut left: Vec<usize> = (0..self.options.len()).collect();
         let mut picked = Vec::new();
         while picked.len() < count && !left.is_empty() {
-            // Removing a pick prevents repetition. The order of `left` does not matter, because the
-            // next pick is random.
+            // Each pick is removed, so that no option is picked twice. The order of the remaining
+            // options does not matter, because the next pick is random.
             picked.push(left.swap_remove(random.below(left.len())));
         }
         picked
@@ -119,7 +119,7 @@ impl ChoiceConstraint {
         let mut picked = Vec::new();
         for piece in pieces {
             let index = self.find(piece).ok_or_else(|| self.unknown(piece))?;
-            // Models repeat options; a repeated option does not count twice.
+            // Models may repeat an option, which counts only once.
             if !picked.contains(&index) {
                 picked.push(index);
             }
@@ -132,7 +132,7 @@ impl ChoiceConstraint {
     }
 
     fn unknown(&self, piece: &str) -> String {
-        // An answer without separators can be very long, and its start is enough for the message.
+        // An answer without separators can be very long, and the message needs only its start.
         let shown: String = piece.chars().take(80).collect();
         let options = self.options.iter().map(String::as_str);
         match nearest(&shown, options) {
@@ -300,7 +300,7 @@ impl Random {
 
     /// Returns a number below `end`, or 0 if `end` is 0. The bias is negligible for small ranges.
     pub fn below(&mut self, end: usize) -> usize {
-        // Multiply and shift instead of `%`: this uses the high bits and cannot divide by zero.
+        // Multiplying and shifting uses the high bits and, unlike `%`, cannot divide by zero.
         let wide = u128::from(self.next()) * end as u128;
         usize::try_from(wide >> 64).unwrap_or(0)
     }

@@ -57,7 +57,7 @@ fn convert(value: &Value, kind: &str) -> Option<Value> {
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)]
 fn to_integer(number: f64) -> Option<Value> {
-    // 2^53: a larger float may have lost digits, so its integer value is uncertain.
+    // A float above 2^53 may have lost digits, so its integer value is uncertain.
     let fits = number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0;
     fits.then_some(Value::Int(number as i64))
 }

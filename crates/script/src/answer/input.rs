@@ -122,8 +122,8 @@ impl Inputs {
         match item {
             Value::Str(name) => self.add(name, &Value::Null, problems),
             Value::Map(map) => match map.get("name") {
-                // `{name: x}` alone declares an input called `name`. Only with further keys is it a
-                // description.
+                // `{name: x}` without other keys declares an input called `name`. With further
+                // keys, it describes an input called `x`.
                 Some(Value::Str(name)) if map.len() > 1 => self.add(name, item, problems),
                 _ => self.add_all(map, problems),
             },
@@ -416,8 +416,7 @@ fn flag(map: &Map, name: &str) -> Result<bool, String> {
     match map.get(name) {
         None | Some(Value::Null) => Ok(false),
         Some(Value::Bool(flag)) => Ok(*flag),
-        // A list under `required` belongs to JSON Schema: it names the required fields of an
-        // object.
+        // As in JSON Schema, a list under `required` names the required fields of an object.
         Some(Value::List(_)) if name == "required" => Ok(false),
         Some(other) => Err(format!(
             "{name} must be true or false, not {}",
@@ -450,8 +449,7 @@ fn examples(map: &Map) -> Vec<Value> {
 fn schema_of(map: &Map) -> Result<Json, String> {
     let mut out: MapTable = MapTable::default();
     for (name, value) in map {
-        // A list under `required` belongs to JSON Schema: it names the required fields of an
-        // object.
+        // As in JSON Schema, a list under `required` names the required fields of an object.
         let own = OWN.contains(&&**name) && !(&**name == "required" && value.kind() == "array");
         if own || &**name == "description" {
             continue;

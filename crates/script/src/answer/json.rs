@@ -42,13 +42,14 @@ fn parse(text: &str, start: usize, piece: &str) -> Result<Value, AnswerParseErro
         let lines = before.matches('\n').count();
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         let in_line = match error.line() {
-            // Only the first line of the extracted text can start in the middle of a line.
+            // Only the first line of the extracted text may start in the middle of a line of the
+            // answer.
             0 | 1 => before.len() - line_start,
             _ => 0,
         };
         let message = error.to_string();
-        // The parser counts from the extracted text. The position below is relative to the whole
-        // answer.
+        // The parser's position is relative to the extracted text, so it is removed. The position
+        // below is relative to the whole answer.
         let message = message.split(" at line ").next().unwrap_or(&message);
         AnswerParseError::new(format!("invalid JSON: {message}"))
             .with_position(lines + error.line().max(1), in_line + error.column().max(1))

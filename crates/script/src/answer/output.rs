@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::AnswerFormat;
 
-// Maximum depth of nested objects that are described individually.
+// Maximum depth at which nested objects are described individually.
 const MOST_LEVELS: usize = 8;
 
 /// Describes a schema in natural language, for `{{output}}` unless `naturalOutput` is `false`. Each

@@ -6,7 +6,8 @@ use serde_json::{Map as JsonMap, Value as Json, json};
 
 /// Maximum number of problems in one error message.
 const MOST_FINDINGS: usize = 8;
-// Maximum length of a problem in characters. It quotes the invalid value, which may be very long.
+// Maximum number of characters in the description of a problem. The description quotes the invalid
+// value, which may be very long.
 const MOST_CHARACTERS: usize = 300;
 
 /// The types of JSON Schema.
@@ -149,7 +150,7 @@ fn normal_object(fields: &JsonMap<String, Json>) -> Result<Json, String> {
             ("anyOf" | "oneOf" | "allOf" | "prefixItems", Json::Array(all)) => {
                 Json::Array(all.iter().map(normal).collect::<Result<_, _>>()?)
             }
-            // Added to the `required` list of the enclosing object below.
+            // `require` adds this field to the `required` list of the enclosing object.
             ("required", Json::Bool(_)) => continue,
             _ => value.clone(),
         };

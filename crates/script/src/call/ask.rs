@@ -46,7 +46,7 @@ impl ModelCall {
             settings: CallSettings::default(),
             constraint: None,
             suffix: String::new(),
-            // No tools by default, so that a call can use only those that its caller lists.
+            // There are no tools by default, so a call can use only those that its caller lists.
             tools: Vec::new(),
             biases: Vec::new(),
             seed: 0,

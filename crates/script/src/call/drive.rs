@@ -203,7 +203,7 @@ impl CallDriver<'_> {
             ("", "")
         };
         let mut repairs = 0;
-        // The last value that violates its schema, which is better than no value.
+        // The last value that violates its schema is kept, because it is better than no value.
         let mut best: Option<(Value, TurnResult, String)> = None;
         loop {
             // A truncated answer may still have the required form: a number without its last

@@ -282,12 +282,12 @@ impl<'a> ModelTurn<'a> {
         telling: &mut StreamObserver<'_>,
     ) -> Result<TurnResult, CallError> {
         let finish = match outcome.ending {
-            // The model was notified that no more calls are made, but made more.
+            // The model was notified that it may make no more calls, but it made more.
             EndReason::Finished(FinishReason::ToolCalls) => {
                 return Err(too_many_rounds(ask).partial(&outcome.text));
             }
             EndReason::Finished(reason) => reason,
-            // Its last text is the answer; without one there is none.
+            // If the model repeats its calls, its last text is the answer.
             EndReason::Repeated { .. } if has_answer(&outcome.messages) => FinishReason::Stop,
             EndReason::Repeated { times } => {
                 let message = format!(

@@ -73,7 +73,7 @@ pub(super) async fn take(
 impl TurnResult {
     fn note(&mut self, heard: StreamedAnswer, ear: &mut StreamSplitter) {
         if heard.text.is_empty() && !heard.refusal.is_empty() {
-            // To people, a refusal is the answer, so it is displayed and stored like text.
+            // For users, a refusal is the answer, so it is displayed and stored like text.
             ear.text(&heard.refusal);
             self.raw.push_str(&heard.refusal);
         }

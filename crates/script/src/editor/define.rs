@@ -37,8 +37,8 @@ pub async fn definition(
         MarkKind::Call(name) | MarkKind::Function(name) => {
             match function_place(document, &name, around).await {
                 Some(place) => Some(place),
-                // A call without a function of that name may refer to an imported or another
-                // script.
+                // Without a function of this name, the call may refer to an imported script or
+                // another script.
                 None => script_place(document, &name, around).await,
             }
         }
@@ -120,7 +120,7 @@ pub fn references(document: &ScriptDocument, at: usize) -> Vec<Span> {
         .filter(|mark| same(&mark.kind, &found.kind));
     let mut spans: Vec<Span> = same.map(|mark| mark.span).collect();
     spans.sort_by_key(|span| span.start);
-    // A key and its variable can have the same span.
+    // The mark of a key and the mark of its variable can have the same span.
     spans.dedup();
     spans
 }
@@ -151,7 +151,8 @@ pub fn rename(document: &ScriptDocument, at: usize, name: &str) -> Option<Vec<Sp
         return None;
     }
     let spans = references(document, at);
-    // A span that is not exactly the name (escapes in a quoted text) cannot be replaced.
+    // If the source text of the span is not exactly the name, for example because of escapes, it
+    // cannot be replaced.
     let exact = |span: &Span| document.text().get(span.start..span.end) == Some(old);
     spans.iter().all(exact).then_some(spans)
 }

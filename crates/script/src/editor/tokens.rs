@@ -69,7 +69,7 @@ fn add(text: &str, mark: &NamedSymbol, found: &mut Vec<SemanticToken>) {
         // Keys are YAML tokens already, and expressions are string tokens.
         MarkKind::Key(_) | MarkKind::Regex => return,
     };
-    // If YAML changed a text, the mark covers the whole text instead of the name.
+    // If the YAML parser changed a text, the mark covers the whole text instead of the name.
     let signs = written.len().saturating_sub(name.len());
     if written.contains(name.as_str()) && signs <= MOST_SIGNS {
         // The `$` of a call is not part of its mark.

@@ -129,7 +129,7 @@ impl Walk<'_> {
     fn list(&self, elements: &[Element]) -> EvalResult {
         let mut items = Vec::with_capacity(elements.len());
         for element in elements {
-            // Quillet's lists cannot contain `undefined`, so the engine must handle it.
+            // Quillet's lists cannot contain `undefined`, so such a list needs the engine.
             let value = self.node(&element.node)?;
             match (element.spread, value) {
                 (None, Some(value)) => items.push(value),
@@ -149,8 +149,8 @@ impl Walk<'_> {
                     (self.key(key, *span)?, self.node(node)?)
                 }
                 ObjectProperty::Spread(node) => {
-                    // `{a: 1, ...{a: undefined}}` has a field `a` that a value of Quillet cannot
-                    // represent.
+                    // In `{a: 1, ...{a: undefined}}`, the field `a` is `undefined`, which a value
+                    // of Quillet cannot represent.
                     holds_no_undefined(node)?;
                     spread_fields(&mut table, self.node(node)?)?;
                     continue;
@@ -159,7 +159,7 @@ impl Walk<'_> {
             match value {
                 Some(value) => table.insert(key, value),
                 // A later `undefined` removes an earlier field. `shift_remove` preserves the order
-                // of the others.
+                // of the other fields.
                 None => table.shift_remove(&key),
             };
         }
@@ -216,8 +216,8 @@ impl Walk<'_> {
     fn chain(&self, first: &ExprNode, rest: &[(Binary, ExprNode)], span: Span) -> EvalResult {
         let mut left = self.node(first)?;
         for (op, right) in rest {
-            // If the left side decides, the right one must not be evaluated: it may read unknown
-            // names.
+            // If the left side decides, the right side must not be evaluated, because it may
+            // contain unknown names.
             let decided = match op {
                 Binary::Coalesce => !matches!(left, None | Some(Value::Null)),
                 Binary::Or => truthy(&left),
@@ -434,7 +434,8 @@ fn integers(op: Binary, a: i64, b: i64) -> Option<Value> {
 fn bits(op: Binary, a: &Js, b: &Js) -> Result<Js, EvalFault> {
     let left = convert::int32(a)?;
     let right = convert::int32(b)?;
-    // JavaScript uses the lowest five bits of the count. A larger shift would overflow in Rust.
+    // JavaScript uses only the lowest five bits of the shift count. A larger shift would overflow
+    // in Rust.
     let shift = (right as u32) & 31;
     let number = match op {
         Binary::BitOr => i64::from(left | right),

@@ -62,7 +62,7 @@ impl<'a> Lexer<'a> {
         if starts_name(first) {
             return Token::Name(self.take_while(continues_name));
         }
-        // The slice cannot split a character, because the dot is one byte.
+        // Slicing cannot split a character, because the dot is one byte.
         let dot_digit = first == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit());
         if first.is_ascii_digit() || dot_digit {
             return Token::Number(self.number());

@@ -24,7 +24,7 @@ pub(super) fn literal_number(text: &str) -> Result<f64, bool> {
 
 /// Parses the characters after a backslash.
 pub(super) fn escape(chars: &mut std::str::CharIndices<'_>, text: &mut String) -> ParseResult<()> {
-    // The text ends with the backslash. The caller reports the unclosed string.
+    // The text ends with a backslash. The caller reports the unclosed string.
     let Some((_, c)) = chars.next() else {
         return Ok(());
     };
@@ -40,7 +40,7 @@ pub(super) fn escape(chars: &mut std::str::CharIndices<'_>, text: &mut String) -
         '0'..='9' => return Err(ParseRefusal::JavaScript),
         'x' => hex(chars, 2)?,
         'u' => unicode(chars)?,
-        // A line continuation.
+        // A backslash before a line break continues the line.
         '\r' if next.starts_with('\n') => {
             chars.next();
             return Ok(());
@@ -70,7 +70,7 @@ fn unicode(chars: &mut std::str::CharIndices<'_>) -> ParseResult<char> {
     if let Some(braced) = chars.as_str().strip_prefix('{') {
         let digits = braced.split('}').next().unwrap_or("");
         let code = u32::from_str_radix(digits, 16).map_err(|_| ParseRefusal::JavaScript)?;
-        // `nth(n)` consumes n + 1 characters: the digits, which are ASCII, and both braces.
+        // `nth(n)` consumes n + 1 characters: the ASCII digits and both braces.
         chars.nth(digits.len() + 1);
         return char::from_u32(code).ok_or(ParseRefusal::JavaScript);
     }

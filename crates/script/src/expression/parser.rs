@@ -146,7 +146,8 @@ impl<'a> Parser<'a> {
     fn unexpected_for_value(&self) -> ParseRefusal {
         let found = self.found();
         match self.token {
-            // A regular expression, `++x`, a spread, a comma expression, or an arrow function.
+            // Regular expressions, `++x`, spreads, comma expressions and arrow functions need the
+            // engine.
             Token::Mark("/" | "/=" | "++" | "--" | "..." | "=>" | ")") => ParseRefusal::JavaScript,
             Token::Other('\\' | '#') => ParseRefusal::JavaScript,
             Token::End => invalid("a value is missing at the end", self.span),
@@ -240,12 +241,12 @@ impl<'a> Parser<'a> {
         let base = self.primary()?;
         let mut steps = Vec::new();
         while let Some(mut step) = self.step()? {
-            // An error in a step shows the whole chain up to it.
+            // An error in a step has a span from the start of the chain.
             step.span.start = start;
             steps.push(step);
         }
         match (&base, steps.is_empty()) {
-            // A bare `this` is an object of the engine, which has no value here.
+            // A bare `this` is an object of the engine, which Quillet cannot represent.
             (ExprNode::This, true) => Err(ParseRefusal::JavaScript),
             (_, true) => Ok(base),
             _ => Ok(ExprNode::Access {
@@ -268,7 +269,8 @@ impl<'a> Parser<'a> {
                 }
             }
             Token::Mark("[") => (false, self.index(opened)?),
-            // A call of an unsupported method, a tagged template, `x++`, or an arrow function.
+            // Calls of unsupported methods, tagged templates, `x++` and arrow functions need the
+            // engine.
             Token::Mark("(" | "++" | "--" | "=>" | "=") | Token::Quote('`') => {
                 return Err(ParseRefusal::JavaScript);
             }
@@ -409,7 +411,7 @@ impl<'a> Parser<'a> {
             }
         }
         match self.token {
-            // A pattern: `{a} = b`, `({a}) => b`.
+            // Patterns such as `{a} = b` and `({a}) => b` need the engine.
             Token::Mark("=" | "=>") => Err(ParseRefusal::JavaScript),
             _ => Ok(ExprNode::Object(properties)),
         }
@@ -457,7 +459,7 @@ impl<'a> Parser<'a> {
         let text = self.lexer.text.get(span.start..span.end).unwrap_or("");
         let shorthand = matches!(self.token, Token::Mark("," | "}") | Token::End);
         if !shorthand || !text.starts_with(super::characters::starts_name) {
-            // A method, a getter, `{a = 1}`, or a syntax error.
+            // Methods, getters and `{a = 1}` need the engine, which also reports syntax errors.
             return Err(ParseRefusal::JavaScript);
         }
         if RESERVED.contains(&&*key) || matches!(&*key, "this" | "in" | "typeof") {
@@ -527,7 +529,7 @@ impl<'a> Parser<'a> {
             if self.token != Token::Mark("}") {
                 self.expect("}", opened)?;
             }
-            // Continues directly after the brace, because text follows.
+            // The lexer continues directly after the brace, because text follows.
             self.lexer.at = self.span.end;
         }
     }

@@ -66,7 +66,7 @@ fn key(text: &str, first: bool) -> Option<(PathSegment, &str)> {
 
 fn bracket(text: &str) -> Option<(PathSegment, &str)> {
     if let Some(quote) = text.chars().next().filter(|c| matches!(c, '"' | '\'')) {
-        // The slice cannot split a character, because the quote is one byte.
+        // Slicing cannot split a character, because the quote is one byte.
         let (name, rest) = text[1..].split_once(quote)?;
         return Some((PathSegment::Key(name.into()), rest.strip_prefix(']')?));
     }
@@ -167,7 +167,7 @@ pub fn unset(value: &Value, path: &[PathSegment]) -> Option<Value> {
     let (last, before) = path.split_last()?;
     let holder = get(value, before)?;
     let less = without(holder, last)?;
-    // Cannot fail, because the path exists and no list is extended.
+    // This cannot fail, because the path exists and no list is extended.
     put(Some(value), before, less).ok()
 }
 

@@ -40,14 +40,14 @@ pub(super) fn field(value: &Js, name: &str) -> Result<Js, EvalFault> {
             Some(at) => character(text, at),
             None => Err(EvalFault::JavaScript),
         },
-        // Methods of numbers and booleans, or `undefined`.
+        // Methods of numbers and booleans, and properties of `undefined`, need the engine.
         Some(_) => Err(EvalFault::JavaScript),
     }
 }
 
 /// Evaluates `value[key]`.
 pub(super) fn index(value: &Js, key: &Js) -> Result<Js, EvalFault> {
-    // A fast path that does not format the index as text.
+    // This fast path does not format the index as text.
     if let (Some(Value::List(list)), Some(Value::Int(at))) = (value, key) {
         return Ok(usize::try_from(*at)
             .ok()
@@ -60,7 +60,7 @@ pub(super) fn index(value: &Js, key: &Js) -> Result<Js, EvalFault> {
     }
     let name = convert::text(key)?;
     match (value, key) {
-        // A number that is not an index has no value in a list or a string.
+        // A number that is not a valid index has no value in a list or a string.
         (Some(Value::List(_) | Value::Str(_)), Some(number))
             if convert::is_number(number) && array_index(&name).is_none() =>
         {

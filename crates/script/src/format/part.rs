@@ -64,7 +64,7 @@ pub(super) fn instruction(text: &str, span: Span, roles: &[String]) -> String {
 fn lines(text: &str, span: Span, roles: &[String]) -> String {
     let rows = classified(text, span);
     let mut columns = vec![ColumnShift { from: 0, to: 0 }];
-    // Column shift of the block scalar that is being copied.
+    // Number of columns by which the block scalar that is being copied is shifted.
     let mut block: Option<ColumnShift> = None;
     let mut out = String::new();
     for row in &rows {

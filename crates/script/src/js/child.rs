@@ -54,8 +54,8 @@ pub fn serve(
 fn listen(input: &mut impl Read, sender: &Sender<ToWorker>, control: &Control) {
     while let Ok(Some(message)) = wire::read::<ToWorker>(input) {
         if let ToWorker::Cancel { piece } = message {
-            // The interrupt handler reads this flag. The message itself is read only after
-            // JavaScript returns.
+            // The interrupt handler reads this flag while JavaScript runs. The message itself is
+            // read only after JavaScript returns.
             control.cancel(piece);
         }
         if sender.send(message).is_err() {
@@ -72,7 +72,7 @@ struct ChildPort<W> {
 
 impl<W: Write> Port for ChildPort<W> {
     fn send(&self, message: FromWorker) {
-        // If the other side no longer reads, the input ends too.
+        // Errors are ignored, because the input also ends if the other side no longer reads.
         let _ = wire::write(&mut *self.output.borrow_mut(), &message);
     }
 

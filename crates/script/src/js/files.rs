@@ -106,7 +106,7 @@ impl FileSandbox {
         let path = self.here.join(path.as_str().unwrap_or_default());
         let second = arguments.next().unwrap_or_default();
         let done = match &*call.name {
-            // `fs` requests this once when it is loaded.
+            // `fs` makes this request once when it is loaded.
             "granted" => return Ok(JsValueRef::Undefined),
             "readFile" => self.reading(&path).and_then(|path| read(&path)),
             "stat" => self.reading(&path).and_then(|path| stat(&path)),

@@ -57,8 +57,8 @@ impl WorkerMailbox {
                 turn: None,
                 closed: false,
             }),
-            // Longer than the worker's own limit, whose errors are more precise. This limit is for
-            // operations that do not check the worker's clock.
+            // This limit is longer than the worker's own limit, because the worker's errors are
+            // more precise. It applies to operations that do not check the worker's clock.
             patience: time + time / 10 + Duration::from_millis(50),
             modules,
             files,
@@ -132,13 +132,13 @@ impl WorkerMailbox {
             FromWorker::Turn { piece, handled } => {
                 state.turn = *piece;
                 state.begun.extend(piece);
-                // The worker has not read a later message yet, so it is about to compute again.
+                // The worker has not read a later message yet, so it will compute again.
                 let is_idle = piece.is_none() && *handled >= state.sent;
                 state.busy = (!is_idle).then(Instant::now);
                 None
             }
             FromWorker::Ask { piece, .. } => {
-                // The worker blocks for the reply, and that time does not count as its own.
+                // The worker blocks until the reply, and that time does not count as its own.
                 state.busy = None;
                 Some(*piece)
             }

@@ -161,8 +161,8 @@ enum Link {
 
 impl Worker {
     fn send(&self, message: ToWorker) {
-        // Recorded before the send. Otherwise the worker could reply first and look idle while a
-        // message is pending.
+        // The message is recorded before it is sent. Otherwise the worker could reply first and
+        // seem idle while a message is pending.
         self.board.sending();
         match &self.link {
             Link::Thread(thread) => thread.send(message),
@@ -205,7 +205,7 @@ impl Js {
     /// Kind `Syntax`, with the position in the code, if the signature is invalid.
     pub fn define(&self, definition: FunctionSource) -> Result<DefinedFunction, JsError> {
         let head = signature(&definition.code)?;
-        // Even numbers, because functions that JavaScript returns have odd ones (`prelude.js`).
+        // Functions that JavaScript returns have odd ids (`prelude.js`), so these ids are even.
         let id = FunctionId(self.number() * 2);
         let source = NormalizedSource {
             definition,
@@ -382,7 +382,7 @@ impl Js {
         if state
             .worker
             .as_ref()
-            // Another job may already have replaced the worker.
+            // Another job may have replaced the worker already.
             .is_some_and(|current| Arc::ptr_eq(current, worker))
         {
             state.worker = None;
@@ -415,7 +415,8 @@ impl Js {
         let mut turns = self.options.bounds.fixed.map(|_| Turns::default());
         loop {
             tokio::select! {
-                // Cancel-safe: no message is lost if the other branch completes first.
+                // This branch is cancel-safe: no message is lost if the other branch completes
+                // first.
                 message = piece.next(self) => match message? {
                     FromWorker::Ask { question, ask, .. } => {
                         let answer = answer(runtime, question, ask, &later);
@@ -576,8 +577,8 @@ impl PendingJob {
                     return Err(silent(silence));
                 }
             };
-            // A timeout alone is not an error: the loop then asks the mailbox whether the worker
-            // still computes.
+            // A timeout alone is not an error, because the worker may not be computing; the loop
+            // asks the mailbox.
             match tokio::time::timeout(patience, self.inbox.recv()).await {
                 Ok(Some(message)) => return Ok(message),
                 Ok(None) => {

@@ -44,7 +44,7 @@ impl Control {
 
     pub(super) fn ends(&self, piece: u64) -> bool {
         let cancelled = self.cancelled.load(Ordering::Relaxed);
-        // Job numbers start at 1, so 0 means that no job was cancelled.
+        // Job numbers start at 1, so 0 means that no job is cancelled.
         self.stopped.load(Ordering::Relaxed) || (cancelled == piece && piece != 0)
     }
 }

@@ -63,7 +63,7 @@ pub struct PythonResult {
 
 #[derive(Debug)]
 struct Interpreter {
-    // Killed on drop.
+    // Dropping the child kills the process.
     _child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
@@ -131,7 +131,8 @@ impl Python {
         arguments: &[Option<Value>],
     ) -> Result<PythonResult, JsError> {
         let mut process = self.process.lock().await;
-        // Taken out during the call, so that an error or dropping this future ends the process.
+        // The process is taken out during the call, so that it ends if the call fails or is
+        // cancelled.
         let mut running = match process.take() {
             Some(running) => running,
             None => Interpreter::start()?,

@@ -67,7 +67,8 @@ impl Thread {
     /// Sends a message. A dead worker is reported through the mailbox, so errors are ignored.
     pub(super) fn send(&self, message: ToWorker) {
         if let ToWorker::Cancel { piece } = message {
-            // The interrupt handler reads this flag. A message would wait until JavaScript returns.
+            // The interrupt handler reads this flag while JavaScript runs. A message would be read
+            // only after JavaScript returns.
             self.control.cancel(piece);
         }
         let _ = self.sender.send(message);

@@ -68,7 +68,7 @@ const ODD: char = '\u{1}';
 
 /// For `serde(with)`: serializes a value as a string.
 pub(super) fn serialize<S: Serializer>(value: &Value, serializer: S) -> Result<S::Ok, S::Error> {
-    // Common values are not copied.
+    // Most values are encoded unchanged and are not copied.
     if !is_odd(value) {
         return serializer.serialize_str(&json::to_string(value));
     }

@@ -297,7 +297,7 @@ pub fn js_initializer<'a>(
     exported: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
     let direct = matches!(&import.kind, ImportKind::Package { file: Some(_), .. });
-    // A list of names enables the initializer only if it contains it.
+    // A list of names enables the initializer only if the list contains it.
     let listed = matches!(&import.names, ImportNames::Listed(_));
     let wanted = !direct && import.initialize.unwrap_or(!listed);
     exported

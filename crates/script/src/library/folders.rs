@@ -317,7 +317,7 @@ impl Root {
 
     /// Opens a regular file, or returns `None` if there is none.
     fn open_file(&self, path: &str) -> Result<Option<(File, Metadata)>, ScriptError> {
-        // Opening a pipe would block until another process writes to it.
+        // Opening a pipe would block until another process writes to the pipe.
         let mut options = OpenOptions::new();
         options.read(true).nonblock(true);
         let opened = self.dir.open_with(path, &options);

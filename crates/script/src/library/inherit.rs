@@ -169,7 +169,8 @@ impl ScriptLineage {
             let found = child.source.error("script.inherit.cycle", why, at);
             return Err(ScriptError::new(ErrorKind::Script, found));
         }
-        // Both are limited: `open` is the recursion depth, `bodies` the size of the result.
+        // Both are limited, because `open` is the recursion depth and `bodies` determines the size
+        // of the result.
         if self.open.len() + self.bodies.len() > MAX_LINEAGE {
             let why = format!("inheritance from too many scripts (limit {MAX_LINEAGE})");
             let found = child.source.error("script.inherit.limit", why, at);

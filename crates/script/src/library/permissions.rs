@@ -132,7 +132,8 @@ impl PermissionReader<'_> {
         match Permissions::parse(&texts) {
             Ok(permissions) => Some(permissions),
             Err(problem) => {
-                // The markers for joining lists were omitted, so the index refers to `texts`.
+                // `texts` does not contain the markers for joining lists, so the index refers to
+                // the shorter list.
                 let text = problem.index().and_then(|index| texts.get(index));
                 let place =
                     text.and_then(|text| nodes.iter().find(|node| node.as_str() == Some(text)));

@@ -274,7 +274,8 @@ impl<'a> Reader<'a> {
         }
         let code = match self.code(piece) {
             Ok(code) => code,
-            // Invalid JavaScript, such as an unescaped quote: the unquoted text is the literal.
+            // The key is not valid JavaScript, for example because of an unescaped quote, so the
+            // unquoted text is the literal.
             Err(error) => {
                 let text = split::unquote(piece.text).ok_or(error)?;
                 return Ok(PatternNode::Literal(Some(Value::from(text))));

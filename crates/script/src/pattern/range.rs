@@ -144,7 +144,7 @@ impl Iterator for Values {
         }
         let number = self.range.start + self.next as f64 * self.step;
         self.next += 1;
-        // The tolerance may have led past the end.
+        // The tolerance may have moved the last number past the end.
         let beyond = (number - self.range.end) * self.step > 0.0;
         Some(from_number(if beyond { self.range.end } else { number }))
     }

@@ -182,8 +182,8 @@ impl RegexWriter<'_> {
                 }
                 '\\' => self.escape(true),
                 '[' | '&' | '~' | '^' => self.literal(c),
-                // In JavaScript two hyphens are a range up to a hyphen; in the engine they are a
-                // set difference.
+                // In JavaScript, `--` in a class can be a range up to a hyphen; in the engine, it
+                // is a set difference.
                 '-' if self.out.ends_with('-') => self.literal(c),
                 c => self.out.push(c),
             }
@@ -274,7 +274,7 @@ impl RegexWriter<'_> {
                 self.skip(1);
                 self.code(letter as u32 % 32);
             }
-            // A literal backslash followed by `c`.
+            // Without a control letter, `\c` is a literal backslash followed by `c`.
             None => self.out.push_str(r"\\c"),
         }
     }

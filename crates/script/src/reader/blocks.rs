@@ -80,7 +80,7 @@ fn whole_value(call: &mut CallExpr, key: &str, classifier: &mut Classifier<'_>) 
     }
     let Some(value) = call
         .value
-        // Only a list is a block here. Any other value is data for the directive.
+        // Only a list contains blocks here. Any other value is data for the directive.
         .take_if(|value| matches!(value.data, NodeData::List(_)))
     else {
         return;

@@ -84,7 +84,7 @@ pub(crate) fn group(text: &str, open: usize) -> Option<usize> {
         match char {
             '(' | '[' | '{' | '（' => depth += 1,
             ')' | ']' | '}' | '）' => depth = depth.checked_sub(1)?,
-            // After a letter it is an apostrophe.
+            // A quote after a letter is an apostrophe.
             '"' | '\'' | '`' if !before.is_alphanumeric() => quote = Some(char),
             _ => {}
         }

@@ -32,7 +32,8 @@ pub(crate) fn function(node: &Node, file: &str) -> Result<FunctionDeclaration, Y
     let before = file.get(..node.span.start).unwrap_or_default();
     Ok(FunctionDeclaration {
         span: Span {
-            // The span of a node starts after its tag, but a declaration includes the tag.
+            // The span of a node starts after its tag, but the span of a declaration includes the
+            // tag.
             start: before.rfind("!fn").unwrap_or(node.span.start),
             end: node.span.end,
         },
@@ -72,7 +73,7 @@ fn name(code: &str, language: &str) -> String {
     let mut rest = code.trim_start();
     for keyword in keywords {
         let after = rest.strip_prefix(keyword).unwrap_or(rest);
-        // `functional(a)` only starts like a keyword; the whole word is the name.
+        // `functional(a)` only starts with a keyword, so the whole word is the name.
         let apart = after.starts_with(|next: char| next.is_whitespace() || "(*".contains(next));
         if apart || *keyword == "*" {
             rest = after.trim_start();

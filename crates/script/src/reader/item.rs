@@ -73,7 +73,7 @@ impl<'a> Classifier<'a> {
     pub(super) fn line(&mut self, part: Span) -> Option<Option<Instruction>> {
         let mut rows = lines::rows(self.file, part);
         let (span, first) = rows.next()?;
-        // Lines below the call are its fields, which need YAML.
+        // Lines below the call are its fields, which must be parsed as YAML.
         let alone = rows.all(|(_, row)| row.is_empty() || row.trim_start().starts_with('#'));
         let row = first.strip_prefix("- ").unwrap_or(first);
         let start = span.start + first.len() - row.len();
@@ -144,7 +144,7 @@ impl<'a> Classifier<'a> {
         if scalar.value == Value::Null {
             return None;
         }
-        // `- |` without text below it.
+        // A `- |` without text below it is read as a pipe.
         if scalar.style == ScalarFormat::Literal && scalar.text.is_empty() {
             return Some(ItemKind::Call(pipe(node)));
         }
@@ -187,14 +187,14 @@ impl<'a> Classifier<'a> {
     fn mapping(&mut self, node: &Node, entries: &[MapEntry]) -> Option<ItemKind> {
         let directive = |entry: &&MapEntry| entry.name().starts_with('$');
         let tool = |entry: &&MapEntry| entry.value.as_str() == Some("$tool");
-        // Checked before messages: YAML has split a call at a colon, and its first half would pass
-        // as a role.
+        // Checked before messages, because YAML splits a call at a colon, and the first half could
+        // be read as a role.
         if let Some(kind) = self.torn(node, entries) {
             return kind;
         }
         if let Some(found) = entries.iter().find(|entry| directive(entry) || tool(entry)) {
-            // Compared by address, so that only the entry found is left out, even if others are
-            // equal.
+            // Entries are compared by address, so that only the entry found is omitted, even if
+            // others are equal.
             let fields = entries.iter().filter(|entry| !std::ptr::eq(*entry, found));
             let fields: Vec<MapEntry> = fields.cloned().collect();
             return self.call(node, found, fields);

@@ -31,7 +31,8 @@ pub(crate) enum PartKind {
 
 /// Splits a file. Every byte of the body belongs to exactly one part.
 pub(crate) fn split(text: &str) -> FileParts {
-    // A byte order mark has three bytes in UTF-8. Spans still count from the first byte.
+    // A byte order mark consists of three bytes in UTF-8. Spans still count from the first byte of
+    // the file.
     let begin = if text.starts_with('\u{feff}') { 3 } else { 0 };
     let (front, body) = match front_matter(text, begin) {
         Some((front, body)) => (Some(front), body),
@@ -93,7 +94,8 @@ pub(super) fn open_front_matter(text: &str) -> Option<Span> {
     };
     let mut rows = rows(text, whole).filter(|(_, row)| !row.is_empty() && !row.starts_with('#'));
     let (first, dashes) = rows.next()?;
-    // A script may start with a separator, so the dashes alone are not enough.
+    // A script may start with a separator, so a line of dashes is not enough to detect front
+    // matter.
     let configures = |row: &str| CONFIGURED.iter().any(|key| row.starts_with(key));
     (dashes == "---" && rows.any(|(_, row)| configures(row))).then_some(first)
 }
@@ -108,7 +110,7 @@ pub(super) fn parts(text: &str, body: usize) -> Vec<LineGroup> {
     };
     let mut last = "";
     for (span, row) in rows(text, whole) {
-        // An indented line of dashes is part of a text.
+        // An indented line of dashes belongs to a text.
         let at_edge = !row.starts_with([' ', '\t']);
         let kind = match separator(row).filter(|_| at_edge) {
             Some(pin) => PartKind::Separator { pin },

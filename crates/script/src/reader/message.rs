@@ -47,7 +47,8 @@ impl Classifier<'_> {
                 ));
                 return None;
             }
-            // `content: …` alone is an object without a role; here `content` is not a role.
+            // `content: …` without other keys is an object without a role, not a message of the
+            // role `content`.
             [entry] if !FIELDS.contains(&entry.name()) => {
                 self.short(&entry.key, &entry.value, Vec::new())
             }

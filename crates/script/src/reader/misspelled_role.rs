@@ -99,7 +99,7 @@ fn mistake<'a>(role: &'a str, roles: &'a [String]) -> Option<RoleTypo<'a>> {
         return None;
     }
     let known = || roles.iter().map(String::as_str);
-    // Checked before capital letters, because `Assistant` is the standard role instead of a name.
+    // Checked before capital letters, because `Assistant` is the standard role and not a name.
     if let Some(same) = known().find(|known| known.eq_ignore_ascii_case(role)) {
         return Some(RoleTypo::Role(same));
     }

@@ -132,7 +132,7 @@ fn read_parts(
     let mut items = 0;
     for part in parts {
         items += read_part(&mut yaml, &mut classifier, roles, part, &mut body);
-        // Once the limits are exceeded, each further part would fail in the same way.
+        // After the limits are exceeded, each further part would fail in the same way.
         if yaml.exhausted() {
             break;
         }
@@ -227,7 +227,8 @@ fn read_part(
         }
         PartKind::Instruction => {}
     }
-    // Done before YAML, which would split a call at `: ` or ` #` in its arguments.
+    // Detected before the YAML parser runs, because it would split a call at `: ` or ` #` in its
+    // arguments.
     if let Some(item) = classifier.line(part.span) {
         body.extend(item);
         return 1;
@@ -281,7 +282,7 @@ fn read_yaml(
     };
     match layout::beside(file, part, roles) {
         Some(piece) if !yaml.exhausted() => yaml.read(&piece),
-        // The first error is about the text as the author wrote it.
+        // The first error refers to the text as the author wrote it.
         _ => Err(first),
     }
 }

@@ -75,7 +75,8 @@ impl ScriptBudget {
             // thread.
             tokio::task::yield_now().await;
         }
-        // Checked at every step: a single step can be slow, such as JavaScript on a large value.
+        // The time is checked at every step, because a single step can be slow, such as JavaScript
+        // on a large value.
         self.check_time(scope, at)
     }
 
@@ -124,7 +125,7 @@ impl ScriptBudget {
             let message = format!("the models cost {cost} USD (limit of this run: {most})");
             return Err(limit(scope, at, message, "limits.cost"));
         }
-        // A model without a price could spend any amount, so a cost limit excludes it.
+        // A model without a known price could cost any amount, so a cost limit excludes it.
         if has_price {
             return Ok(());
         }
@@ -153,7 +154,7 @@ impl ScriptBudget {
     pub(crate) fn model_calls(&self) -> u64 {
         self.calls
             .load(Ordering::Relaxed)
-            // A rejected call has also increased the counter.
+            // The counter includes rejected calls, so it may exceed the limit.
             .min(self.limits.model_calls)
     }
 
@@ -173,11 +174,11 @@ impl ScriptBudget {
     fn own_time(&self) -> Duration {
         let waited = match self.waits.lock() {
             Ok(waits) => waits.total + waits.since.map_or(Duration::ZERO, |since| since.elapsed()),
-            // After a panic the waiting time is unknown. Assuming none makes the time limit
-            // stricter, not looser.
+            // After a panic the waiting time is unknown. The script's time limit is then stricter,
+            // not looser.
             Err(_) => Duration::ZERO,
         };
-        // Saturating, because the two clocks are read one after the other.
+        // Saturating, because the clocks are read at different times.
         self.started.elapsed().saturating_sub(waited)
     }
 }

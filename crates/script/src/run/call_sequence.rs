@@ -99,7 +99,7 @@ pub fn next_place() -> Option<String> {
 pub fn go_live() {
     let mut lane = current();
     while let Some(this) = lane {
-        // The parents too: once a nested call has run live, everything after it is new work.
+        // The parents are marked too, because everything after a live nested call is new work.
         this.live.store(true, Ordering::Release);
         lane = this.around.clone();
     }

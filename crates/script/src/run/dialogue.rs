@@ -109,7 +109,7 @@ impl Dialogue {
         for entry in lines {
             let mut line = entry.clone();
             let text = print(Some(&entry.content));
-            // Biases belong to the author's own requests, not to another role's view.
+            // Biases apply to the author's own requests, not to those of another role.
             line.biases.clear();
             if entry.role == role {
                 // Chat APIs have only one assistant, so every other speaker is sent as a user, with
@@ -336,7 +336,8 @@ impl Dialogue {
             .position(DialogueEntry::waits);
         let next = waiting.map(|offset| from + offset);
         self.pending_from = next.unwrap_or(self.messages.len());
-        // Only cleared here, because a message inserted in the meantime may have set it again.
+        // The flag is only cleared here, because a message inserted in the meantime may have set it
+        // again.
         self.holes &= next.is_some();
         next
     }

@@ -50,8 +50,8 @@ impl Instance {
             Directive::Fetch => boxed(|| self.fetch(&params, scope, at)).await,
             Directive::IsDir => self.is_folder(&params, scope, at),
             Directive::ListFilenames => self.list_files(&params, scope, at),
-            // Handled above. They are listed so that the compiler reports a new directive without
-            // an arm.
+            // Handled above. These directives are listed so that the compiler reports a new
+            // directive without an arm.
             Directive::Abort
             | Directive::CleanResult
             | Directive::Ctx

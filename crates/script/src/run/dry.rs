@@ -78,7 +78,7 @@ impl DryTools {
         self.withheld.note(&what, "the server's list of tools");
         ToolSpec {
             name: name.to_owned(),
-            // The real parameters are unknown, so any arguments are accepted.
+            // The real parameters are unknown, so the schema accepts any arguments.
             parameters: serde_json::json!({"type": "object", "additionalProperties": true}),
             ..ToolSpec::default()
         }

@@ -30,7 +30,8 @@ impl ScriptEngine {
     pub(super) fn shared_state(&self, job: &ScriptRun) -> RunShared {
         let clock = SystemTime::now().duration_since(UNIX_EPOCH);
         let clock = clock.map_or(0, |now| {
-            // The low bits of the clock change most often; the high bits stay the same for years.
+            // The low bits of the clock change most often, and the high bits stay the same for
+            // years.
             u64::try_from(now.as_nanos() & u128::from(u64::MAX)).unwrap_or(0)
         });
         let mut world = RunShared::new(
@@ -106,7 +107,7 @@ impl Instance {
     }
 
     pub(super) fn outcome(&self, value: Option<Value>) -> ScriptOutcome {
-        // Lock order: tally, state, dialogue.
+        // Locks are acquired in this order: tally, state, dialogue.
         let mut tally = lock(&self.world.tally);
         let mut state = self.state();
         let dialogue = self.dialogue();

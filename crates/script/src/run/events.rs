@@ -23,7 +23,8 @@ struct ActiveEvent(Arc<Instance>);
 
 impl Drop for ActiveEvent {
     fn drop(&mut self) {
-        // Done on drop, so that an error or a cancelled listener also leaves the level.
+        // The level is decremented on drop, so that errors and cancelled listeners decrement it
+        // too.
         self.0.state().events -= 1;
     }
 }
@@ -62,7 +63,8 @@ impl Instance {
                 .state()
                 .listeners
                 .get(event)
-                // A copy, because listeners may add and remove listeners while they run.
+                // The listeners are copied, because they may add and remove listeners while they
+                // run.
                 .cloned()
                 .unwrap_or_default();
             let mut told = ListenerResult {

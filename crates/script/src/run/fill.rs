@@ -59,7 +59,8 @@ impl Instance {
                     let Some(kind) = holes.kinds.get(*number) else {
                         continue;
                     };
-                    // A closure, because only holes that call a model need the text after them.
+                    // A closure is used, because only holes that call a model need the text after
+                    // them.
                     let suffix = || rest(&parts, place + 1);
                     self.fill_hole(at, entry, &holes, kind, &mut filling, suffix, data)
                         .await?;

@@ -293,7 +293,8 @@ impl Instance {
             JsErrorKind::Missing => ErrorKind::Missing,
             JsErrorKind::Thrown => ErrorKind::Thrown,
         };
-        // QuickJS does not name the missing function, so its name is taken from the source line.
+        // QuickJS does not report the name of the missing function, so it is taken from the source
+        // line.
         if error.message.contains("not a function")
             && let Some(unknown) = self.called_in_vain(place.as_ref(), scope, at)
         {
@@ -382,7 +383,7 @@ impl JsBinding {
         let thrown = JsError::thrown(error.message()).marked(mark);
         let mut raised = lock(&self.instance.world.raised);
         if raised.len() >= MOST_RAISED {
-            // JavaScript has caught the errors that are still stored, so they will not be restored.
+            // JavaScript has caught the errors that are still stored, so they are discarded.
             raised.clear();
         }
         raised.insert(mark, error);

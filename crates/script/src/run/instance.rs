@@ -136,14 +136,14 @@ impl RunShared {
     /// Returns the next random number of the run, the same for the same seed.
     pub(crate) fn random(&self) -> u64 {
         // A replay may run concurrent branches in another order. A durable run therefore derives
-        // the number from the call's position instead of a shared counter.
+        // the number from the position of the call and not from a shared counter.
         if self.keeps.is_some()
             && let Some(place) = call_sequence::next_place()
         {
             let seed = self.random.load(Ordering::Relaxed);
             return mix(seed ^ call_sequence::digest(&place));
         }
-        // SplitMix64 with an odd step: every number occurs once before any repeats.
+        // SplitMix64 with an odd step returns every number once before any repeats.
         mix(self
             .random
             .fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed))
@@ -206,7 +206,7 @@ impl RunShared {
 
     fn remembered(&self) -> usize {
         let memory = lock(&self.memory);
-        // The cache is counted here because no instance owns it.
+        // The cache is added here, because no instance owns it.
         let weights = memory
             .iter()
             .map(|(key, (value, _))| key.len().saturating_add(memory_meter::of(value.as_ref())));

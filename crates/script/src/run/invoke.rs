@@ -124,7 +124,8 @@ impl Instance {
         scope: &NameScope,
         at: Span,
     ) -> Result<Option<Value>, ScriptError> {
-        // Roles come first: in a group chat, a role name wins over a function of the same name.
+        // Roles are looked up first, because in a group chat a role takes precedence over a
+        // function of the same name.
         if let Some(id) = self.role_script(name)
             && let Some(script) = self.find(&id, scope, at).await?
         {
@@ -215,7 +216,7 @@ impl Instance {
             arguments: Value::Map(bound.clone()),
         });
         let context = ToolContext::default();
-        // Time spent in a tool does not count as the script's own.
+        // Time spent in a tool does not count as time of the script.
         let waiting = self.world.budget.waiting();
         let result = tool.call(bound, &context).await;
         drop(waiting);
@@ -241,7 +242,7 @@ impl Instance {
             .iter()
             .map(|known| format!("${}", known.name()))
             .collect();
-        // Collected only on an error, where the cost does not matter.
+        // The names are collected only after an error, where the cost does not matter.
         known.extend(self.state().functions.keys().map(|name| format!("${name}")));
         known.extend(self.world.engine.tools.names());
         known.extend(self.world.engine.library.ids());

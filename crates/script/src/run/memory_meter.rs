@@ -54,13 +54,13 @@ impl<H: MemoryHolder> MemoryMeter<H> {
             // Doubling the threshold keeps the amortized cost of cleaning up constant.
             holders.most = holders.all.len() * 2 + 16;
         }
-        // Weak, so that the meter does not keep finished scripts alive.
+        // The reference is weak, so that the meter does not keep finished scripts alive.
         holders.all.push(Arc::downgrade(holder));
     }
 
     /// Returns whether all owners, plus `beside`, use more than `most` bytes.
     pub(crate) fn exceeds(&self, most: usize, beside: impl FnOnce() -> usize) -> bool {
-        // A run may therefore exceed its limit by an eighth before that is detected.
+        // A run may therefore exceed its limit by one eighth before the meter detects it.
         if self.fresh.load(Ordering::Relaxed) <= most / 8 {
             return false;
         }

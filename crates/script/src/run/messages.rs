@@ -195,7 +195,8 @@ impl Instance {
         scope: &NameScope,
     ) -> Result<Value, ScriptError> {
         match &node.data {
-            // Not rendered yet: its templates are rendered later, like those of every message.
+            // The message is not rendered yet: its templates are rendered later, like those of
+            // every message.
             NodeData::Map(_) if role == "system" => Ok(node.value()),
             NodeData::Scalar(scalar) => Ok(Value::from(print(Some(&scalar.value)))),
             _ => {
@@ -218,7 +219,8 @@ impl Instance {
             let mut dialogue = self.dialogue();
             let length = dialogue.messages().len() + 1;
             dialogue.check_room(length, &entry.scope, entry.span)?;
-            // Done after the check, because a rejected message does not count.
+            // The message is counted after the check, because a rejected message does not use
+            // memory.
             self.world.kept.add(entry.content.weight());
             dialogue.place(entry, place)?
         };
@@ -333,8 +335,8 @@ impl Instance {
         let Some(entry) = entry else {
             return Ok(());
         };
-        // A call in a hole may read the dialogue. If this message were still pending, completing it
-        // would start again and recurse forever.
+        // A call in a hole may read the dialogue, so the message must not be pending. Otherwise
+        // completing it would start again and recurse forever.
         self.dialogue()
             .change(at, |entry| entry.stage = MessageStage::Filling);
         if entry.stage == MessageStage::Holes {

@@ -62,7 +62,7 @@ impl ScriptEngine {
         let value = instance.run(job.arguments).await.map_err(|mut error| {
             if error.chain.is_empty() {
                 // Errors before the first instruction have no chain yet, but callers always display
-                // at least the script.
+                // at least the id of the script.
                 error.chain = vec![instance.id.clone()];
             }
             error

@@ -231,7 +231,7 @@ impl ScriptState {
         let prompt = prompt.filter(|(name, _)| !self.answered.contains(*name));
         table.extend(prompt.map(pair));
         table.extend(own.iter().map(pair));
-        // Later entries replace earlier ones, so the order of these lines defines the precedence.
+        // Later entries replace earlier ones, so these lines are in order of increasing precedence.
         table.extend(outside.iter().map(pair));
         table.entry("stream".into()).or_insert(Value::Bool(stream));
         Map::new(table)

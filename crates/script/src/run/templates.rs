@@ -84,8 +84,8 @@ impl FunctionHost for TemplateFunctions {
             if !arguments.named.is_empty() {
                 given.push(Some(Value::Map(arguments.named)));
             }
-            // Calls in one template run concurrently, so their position is derived from name and
-            // arguments instead of the order.
+            // Calls in one template run concurrently, so their position is derived from their name
+            // and arguments and not from their order.
             let lane = self.lane.as_ref().and_then(|_| {
                 let name = format!("{name}{given:?}");
                 call_sequence::named(&self.lane, &name)
@@ -149,7 +149,7 @@ impl Instance {
         }
         let variables = self.template_variables(text, data, scope);
         let functions = TemplateFunctions::new(self.clone(), scope.clone(), at);
-        // A name whose value hides the author's template is data and is not rendered.
+        // If a value hides the author's template of the same name, it is data and is not rendered.
         let covered = |name: &str| {
             data.is_some_and(|data| data.get(name).is_some()) || scope.get(name).is_some()
         };
@@ -171,7 +171,7 @@ impl Instance {
     /// Returns all variables that a template can use.
     fn template_variables(&self, text: &str, data: Option<&Map>, scope: &NameScope) -> Map {
         let state = self.state();
-        // The environment comes first, so that any name in the script overrides it.
+        // The environment is added first, so that any name in the script overrides it.
         let environment = &self.world.environment;
         let mut table = environment.to_table();
         table.insert("ENV".into(), Value::Map(environment.clone()));

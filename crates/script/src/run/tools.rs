@@ -44,8 +44,7 @@ impl Instance {
         let Some(merged) = config.get("permissions") else {
             return Ok(());
         };
-        // Each list was validated above. If the merged list is invalid nevertheless, it allows
-        // nothing.
+        // Each list was validated above. If the merged list is still invalid, it allows nothing.
         let patterns = match merged.get_path(&["ai", "call"]) {
             Some(Value::List(list)) => list.as_slice().to_vec(),
             Some(one) => vec![one.clone()],

@@ -32,8 +32,8 @@ impl Instance {
                     }
                     _ => Ok(Some(scalar.value.clone())),
                 },
-                // Sequential, because values may call functions with side effects, in the author's
-                // order.
+                // Values are evaluated one after the other, in the author's order, because they may
+                // call functions with side effects.
                 NodeData::List(items) => {
                     let mut list = Vec::with_capacity(items.len());
                     for item in items {

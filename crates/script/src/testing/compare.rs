@@ -187,7 +187,7 @@ impl Compare<'_> {
         at: ComparedValue<'_>,
     ) -> Vec<Mismatch> {
         let is_meant = |(key, _): &(&Arc<str>, &Value)| pattern.is_found(key) == Ok(true);
-        // `$exists: false` is met if no field has a matching name.
+        // `$exists: false` is satisfied if no field has a matching name.
         let mut fits = self.fits(wanted, None);
         for (key, value) in map.iter().filter(is_meant) {
             meant.push(key.to_string());
@@ -290,7 +290,7 @@ impl ComparedValue<'_> {
 }
 
 fn matched(pattern: &TextPattern, at: ComparedValue<'_>) -> Vec<Mismatch> {
-    // Scalars only, because the JSON of a list or an object could match by accident.
+    // Only scalars are compared, because the JSON of a list or an object could match by accident.
     let text = at.actual.filter(|value| value.depth() == 0).map(text_of);
     match text.map(|text| pattern.is_found(&text)) {
         Some(Ok(true)) => Vec::new(),

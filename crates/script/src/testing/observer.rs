@@ -54,7 +54,7 @@ impl Observer for RunObserver {
                 result: None,
             }),
             RunEvent::ToolResult { name, result } => {
-                // A result has no id, so it is assigned to the oldest open call of the same name.
+                // A result has no id, so it belongs to the oldest open call of the same name.
                 let open = |call: &&mut ObservedCall| call.name == name && call.result.is_none();
                 if let Some(call) = seen.calls.iter_mut().find(open) {
                     call.result = Some(result);

@@ -163,7 +163,7 @@ impl<'a> FixtureReader<'a> {
     }
 
     async fn case(&mut self, number: usize, item: &Node) -> TestCase {
-        // A test that consists only of its input needs no key for it.
+        // A test that consists only of an input needs no key.
         let entries = item.entries().unwrap_or_default();
         self.look_at_keys(entries);
         let fields = TestFields {
@@ -247,7 +247,7 @@ impl<'a> FixtureReader<'a> {
             if KEYS.contains(&name) || UNSUPPORTED.contains(&name) {
                 continue;
             }
-            // A variable may use previous ones, so each is rendered with those.
+            // A variable may use the previous ones, so each variable is rendered with those.
             let so_far = Map::new(table.clone());
             let value = self.fill(&entry.value, &so_far).await.value();
             table.insert(name.into(), value);

@@ -57,7 +57,7 @@ impl TestHarness {
         let begun = Instant::now();
         let mut report = CaseReport::new(case, subject.name());
         report.model.clone_from(&self.model);
-        // Zero repeats would report a test as passed that never ran.
+        // With zero repeats, a test that never ran would be reported as passed.
         for _ in 0..self.repeats.max(1) {
             let ran = self.once(fixture, case, subject, models.clone()).await;
             report.runs += 1;

@@ -18,8 +18,8 @@ pub trait Snapshots: Send + Sync + fmt::Debug {
     fn compare_or_write(&self, name: &str, text: &str) -> Result<Option<String>, String>;
 }
 
-// Request fields that are not listed as settings. `messages` is formatted separately, and `stream`
-// is left out so that it does not affect the snapshot.
+// Request fields that are not listed under the settings. `messages` is formatted separately, and
+// `stream` is left out so that it does not affect the snapshot.
 const TOLD: [&str; 2] = ["messages", "stream"];
 
 /// Formats all requests of a run.

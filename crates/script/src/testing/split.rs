@@ -53,7 +53,7 @@ pub fn script_names<'a>(
 #[must_use]
 pub fn appended(fixture: &Fixture, outputs: &[(usize, Value)]) -> String {
     let mut text = fixture.source.text.to_string();
-    // In reverse order, so that earlier offsets stay valid.
+    // The cases are edited in reverse order, so that earlier offsets stay valid.
     for case in fixture.cases.iter().rev() {
         let output = outputs.iter().find(|(number, _)| *number == case.number);
         if let Some((_, output)) = output {

@@ -78,7 +78,7 @@ fn values_are_as_wanted_or_part_somewhere() {
         (r"/\d+/", "42", &fine),
         ("/a/", "-", &["output"]),
         ("/a/", "[\"a\"]", &["output"]),
-        // Objects and lists.
+        // Partial matches of objects and lists.
         ("{a: 1}", r#"{"a":1,"b":2}"#, &fine),
         (
             "{a: 1, b: {c: x}}",
@@ -129,7 +129,7 @@ fn values_are_as_wanted_or_part_somewhere() {
         ("$last: {a: 2}", r#"[{"a":1},{"a":3}]"#, &["output[1].a"]),
         ("$nth: {$index: -1, a: 2}", r#"[{"a":1},{"a":2}]"#, &fine),
         ("$nth: {$index: 5, $value: 1}", "[1]", &["output[5]"]),
-        // Existence and comparison.
+        // `$exists` and comparison operators.
         (
             "{a: {$exists: true}, b: {$exists: false}}",
             r#"{"a":0}"#,
@@ -148,7 +148,7 @@ fn values_are_as_wanted_or_part_somewhere() {
         ("$ne: {a: 1}", r#"{"a":1}"#, &["output"]),
         ("$in: [1, 2]", "2", &fine),
         ("$nin: [1, 2]", "2", &["output"]),
-        // A schema and an expression.
+        // Violations of a JSON Schema.
         (
             "$schema: {type: object, properties: {a: {type: integer}}}",
             r#"{"a":"x"}"#,

@@ -135,7 +135,8 @@ impl<'t> HoleReader<'t> {
     fn new(text: &'t str) -> Self {
         HoleReader {
             text,
-            // A single budget for all failed searches keeps parsing linear for malicious text.
+            // A single budget for all failed searches keeps the parsing time linear for malicious
+            // text.
             patience: 4 * text.len(),
             no_regex_before: 0,
             last_close: text.rfind("]]").unwrap_or(0),
@@ -225,8 +226,8 @@ impl<'t> HoleReader<'t> {
     /// Parses a regular expression, which may contain `]]` and `/`. It ends at the first `]]` on
     /// its line that follows `/flags:VARIABLE`.
     fn regex(&mut self, open: usize, at: usize) -> Option<HolePart> {
-        // The search on this line has already failed. Repeating it at each `[[/` would be
-        // quadratic.
+        // The search on this line has already failed. Repeating it at each `[[/` would take
+        // quadratic time.
         if open < self.no_regex_before {
             return None;
         }
@@ -247,7 +248,7 @@ impl<'t> HoleReader<'t> {
     /// Returns the offset of the closing `]]`. This is the first one outside of quotes and brackets,
     /// or simply the first one if all are inside.
     fn close(&mut self, from: usize) -> Option<usize> {
-        // A cheap test first: without any later `]]`, balancing is not needed.
+        // Without any later `]]`, the hole cannot be closed, and the brackets need not be balanced.
         let first = self.first_close(from)?;
         if self.patience > 0 {
             match balanced(self.rest(from)) {

@@ -114,7 +114,7 @@ fn formatted(text: &str) -> Option<PrefixedText<'_>> {
         ("?=", FormatTime::Expression),
     ];
     for (mark, form) in marks {
-        // A mark with no text after it is text itself: `mark='!'`.
+        // A mark without text after it, as in `mark='!'`, is ordinary text.
         if let Some(rest) = text.strip_prefix(mark).filter(|rest| !rest.is_empty()) {
             return Some(without(text, rest, form));
         }
@@ -179,7 +179,7 @@ fn brackets(text: &str) -> Option<BracketParts<'_>> {
         return Some((None, None, text));
     };
     if inside.starts_with('[') {
-        // The brackets are a hole at the start of the message.
+        // A second bracket opens a hole at the start of the message.
         return Some((None, None, text));
     }
     let (inside, rest) = inside.split_once(']')?;

@@ -49,7 +49,7 @@ pub fn leading(text: &str) -> (Vec<Recipient>, &str) {
         rest = comma.unwrap_or(blank).trim_start();
         next = match comma {
             Some(after) => after.trim_start(),
-            // `@a @b text`: without a comma, the second name is part of the text.
+            // In `@a @b text` there is no comma, so the second name is part of the text.
             None => break,
         };
     }
@@ -91,7 +91,7 @@ fn one(text: &str) -> Option<(Recipient, &str)> {
     let ends = match chars.next() {
         None => true,
         Some(',' | '，' | '、' | ':' | '：' | '。' | '！' | '？') => true,
-        // `@a.` ends a sentence, but `@a.example` is an address.
+        // In `@a.` the dot ends a sentence, but `@a.example` is an address.
         Some('.' | '!' | '?' | ';') => !chars.next().is_some_and(char::is_alphanumeric),
         // The parenthesis in `@a(PM)` ends the name, so text may follow without a space.
         Some(c) => c.is_whitespace() || recipient.private,

@@ -6,7 +6,7 @@
 /// Number of repetitions after which an answer is cut, if `minTailRepeatCount` is not set.
 pub const DEFAULT_COUNT: usize = 7;
 
-// Number of repetitions of white space or rules (`-----`) that is accepted. Markdown rules and
+// Number of repetitions of white space or of a rule (`-----`) that are accepted. Markdown rules and
 // tables repeat a mark intentionally.
 const RULES: usize = 120;
 
@@ -35,7 +35,7 @@ impl Repeats {
     #[must_use]
     pub fn new(min_count: usize) -> Self {
         Repeats {
-            // Every end occurs once, so a count of 1 would cut every answer.
+            // A text always ends with its last unit, so a count of 1 would truncate every answer.
             count: if min_count == 1 { 2 } else { min_count },
             tail: Vec::new(),
             fresh: 0,
@@ -49,7 +49,8 @@ impl Repeats {
         }
         self.tail.extend_from_slice(piece.as_bytes());
         self.fresh += piece.len();
-        // Twice the window, so that bytes are moved once per window instead of for every chunk.
+        // The buffer is twice the window, so that bytes are moved once per window and not for every
+        // chunk.
         if self.tail.len() > 2 * WINDOW {
             self.tail.drain(..self.tail.len() - WINDOW);
         }
@@ -63,13 +64,14 @@ impl Repeats {
     /// Returns the shortest unit that is repeated often enough at the end.
     fn unit(&self) -> Option<String> {
         let window = self.tail.get(self.tail.len().saturating_sub(WINDOW)..)?;
-        // Reversed, because the Z function compares with the start of a text, not its end.
+        // The window is reversed, because the Z function compares with the start of a text and not
+        // with its end.
         let reversed: Vec<u8> = window.iter().rev().copied().collect();
         let runs = runs(&reversed);
         let longest = window.len() / self.count;
         (1..=longest).find_map(|length| {
             let run = length + runs.get(length).copied().unwrap_or(0);
-            // A cheap test that excludes most lengths.
+            // This test is cheap and excludes most lengths.
             if run < self.count.saturating_mul(length) {
                 return None;
             }

@@ -21,7 +21,7 @@ pub fn splice(out: &mut String, value: &str, after: &str) {
     };
     let spaced = out.is_empty() || out.ends_with(char::is_whitespace);
     if !gap.is_empty() && !spaced && !begins_with_punctuation(rest) {
-        // One byte is one space, because the gap contains only spaces and tabs.
+        // The gap contains only spaces and tabs, so its first byte is one character.
         out.push_str(gap.get(..1).unwrap_or(gap));
     }
     out.push_str(rest);

@@ -100,7 +100,7 @@ struct ByText;
 
 impl Weighter<TemplateKey, Arc<dyn CompiledTemplate>> for ByText {
     fn weight(&self, (_, text): &TemplateKey, _: &Arc<dyn CompiledTemplate>) -> u64 {
-        // A fixed amount per entry, so that many tiny templates are not almost free.
+        // Each entry adds a fixed amount, so that many small templates reach the limit too.
         text.len() as u64 + 64
     }
 }

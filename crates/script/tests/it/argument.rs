@@ -58,7 +58,7 @@ impl Vector {
             let present = entries.into_iter().filter_map(|(k, v)| Some((k, v?)));
             return Some(Value::Map(present.collect()));
         }
-        // Other delimiters are an option of that library, not of the language.
+        // Other delimiters are an option of the library, not of the language.
         let input = match self.option("delimiter") {
             Some(_) => input.replace(';', ",").replace(':', "="),
             None => input.to_owned(),
@@ -174,7 +174,7 @@ impl Vector {
                 ArgumentSlot::Place,
                 Some(Value::Str(Arc::clone(&argument.text))),
             ),
-            // That library evaluates an unknown name to `undefined`; in a run it is an error.
+            // The library evaluates an unknown name to `undefined`, but in a run it is an error.
             Err(EvalError::Unknown { .. }) => (argument.slot(), None),
             Err(error) => panic!("{}: {error:?}", argument.text),
         }

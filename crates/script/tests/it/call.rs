@@ -186,7 +186,7 @@ async fn biases_go_to_who_takes_them_and_are_warned_of_else() {
         let answer = ask(asked, &NoCallObserver).await.unwrap();
         let sent = model.asked()[0].options.extra["logit_bias"].clone();
         if effect.is_empty() {
-            // a, b, and the author's own entry; never the space.
+            // The biases are those of a, b and the author's own entry, but not of the space.
             let expected = serde_json::json!({"97": 1.2_f64.ln(), "98": -100.0, "7": 1});
             assert_eq!(sent.as_object().unwrap().len(), 3);
             for (id, bias) in expected.as_object().unwrap() {

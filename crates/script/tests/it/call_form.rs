@@ -163,7 +163,7 @@ async fn answers_are_read_in_the_form_that_is_asked_for() {
             r#"{"aa":2,"bb":1}"#,
             2,
         ),
-        // Not repaired: returned as text, or an error.
+        // The answer is not repaired: it is returned as text or is an error.
         (
             format("json"),
             BOTH,

@@ -246,6 +246,6 @@ async fn tools_and_forms_go_together() {
     asked.constraint = asked.settings.constraint(Some(&output));
     let answer = ask(asked, &NoCallObserver).await.unwrap();
     assert_eq!(json::to_string(&answer.value.unwrap()), r#"{"degrees":20}"#);
-    // With an enforced schema, the model could not write a tool call.
+    // With an enforced schema, the model could not write a tool call, so none is sent.
     assert!(model.asked()[0].options.response_format.is_none());
 }

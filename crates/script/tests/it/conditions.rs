@@ -56,7 +56,7 @@ fn case(id: &str, script: &str, result: &serde_json::Value, requests: usize) -> 
         "id": id,
         "files": {"main.ai.yaml": script},
         "run": "main.ai.yaml",
-        // The first answer continues the loop, the second ends it. A third request is an error.
+        // The first answer continues the loop, and the second ends it. A third request is an error.
         "llm": [
             {"match": "assistant: .*no", "reply": "never asked"},
             {"match": "assistant: .*yes", "reply": "no"},

@@ -49,7 +49,7 @@ fn a_greeting_that_was_said_is_not_said_again() {
         turn("assistant", "two"),
     ];
     let table = [
-        // The same greeting.
+        // The same greeting is not added again.
         (
             "system: s\n---\nassistant: Hello, I am {{name}}.\n",
             &said[..],

@@ -84,7 +84,7 @@ impl Case {
         Case {
             files: files(line),
             expect: match text(line, "expect") {
-                // Matching such a pattern is also accepted, if it takes no time.
+                // Matching such a pattern is also accepted if it takes almost no time.
                 "refuse" if text(line, "format") == "ppe" && text(line, "class") == "regex" => {
                     Expect::Bounded
                 }

@@ -219,7 +219,7 @@ async fn a_piece_that_nobody_waits_for_ends() {
                 .js
                 .evaluate("(() => { this.started = 1; for (;;) {} })()", &*nest);
             let mut spin = Box::pin(spin);
-            // Polled until it runs, then dropped while its loop is running.
+            // The call is polled until its loop runs, and is then dropped.
             while nest
                 .variables
                 .lock()

@@ -323,8 +323,8 @@ async fn nothing_leads_out_of_the_roots() {
         match (allowed, vector["where"] == "script_id") {
             (true, _) => assert!(matches!(result, Ok(true)), "{name:?} {result:?}"),
             (false, true) => assert_eq!(kind(result), Some(ErrorKind::Denied), "{name:?}"),
-            // Prompt and environment names follow other rules. As script names they must not be
-            // found.
+            // Ids of prompts and of the environment follow other rules. They must not be found as
+            // names of scripts.
             (false, false) => assert!(!matches!(result, Ok(true)), "{name:?} {result:?}"),
         }
         run += 1;

@@ -41,7 +41,7 @@ fn every_sample_is_read_and_has_its_items() {
         if block["must_parse"] == false {
             continue;
         }
-        // This sample shows two notations for one function, under the same name.
+        // This sample uses two notations for one function with the same name.
         let expected: &[&str] = match line.as_u64() {
             Some(1160) => &["function `func1` is declared twice: first on line 1"],
             _ => &[],

@@ -106,7 +106,7 @@ fn other_lists_are_data_and_wrong_parts_are_told() {
             "user: [{image: ../../../../etc/hostname}]",
             json!({"error": true, "request_count": 0}),
         ),
-        // A value is always data.
+        // A computed value is always data and never a media part.
         (
             "$set: {x: '?=[{image: \"a.png\"}]'}\nuser: '{{x}}'",
             json!({"requests": [[{"role": "user", "content": "[{\"image\":\"a.png\"}]"}]]}),

@@ -352,7 +352,7 @@ fn check(file: &str, data: &str, expected: &str, format: impl Fn(&Value) -> Stri
         let data = without_undefined(field(vector, data));
         let data = data.as_map().cloned().unwrap_or_default();
         let text = field(vector, "template").as_str().unwrap();
-        // User values are not rendered again, as with this option of the vectors.
+        // Values from users are not rendered again, like with this option of the vectors.
         let expands = field(field(vector, "options"), "expandValue") != &Value::Bool(false);
         let data: Map = if expands {
             data

@@ -136,7 +136,7 @@ async fn what_it_may_not_do_is_an_error() {
             &[],
             JsErrorKind::Module,
         ),
-        // loop br 0 end
+        // An endless loop: `loop br 0 end`.
         (
             module(&[], &[], &[0x03, 0x40, 0x0c, 0, 0x0b], None),
             &[],

@@ -128,8 +128,8 @@ pub(crate) async fn list_budgets(call: RequestContext) -> Result<Response, ApiEr
     let now = clock::millis() / 1000 + left.as_secs();
     json_body(&BudgetList {
         object: "list",
-        // The time until the reset is that of the store with the budgets, so compute the day from
-        // its end.
+        // The store with the budgets determines the time until the reset, so the day is computed
+        // from its end.
         day: date(day_of(now.saturating_sub(1) * 1000)),
         resets_in_s: left.as_secs(),
         data: data

@@ -113,7 +113,7 @@ impl Chunks {
 
     /// Writes a chunk without choices for an event of a script.
     pub(crate) fn write_script(&mut self, told: &impl Serialize, out: &mut Vec<u8>) {
-        // Some providers send text before their start event.
+        // Some providers send text before the start event.
         if self.head.is_empty() {
             self.begin("", "", 0);
         }

@@ -16,9 +16,10 @@ pub(crate) fn plain(message: &str) -> String {
         };
         let mut end = end.to_owned();
         let said = match bare {
-            // `tuple struct X with 2 elements`, `internally tagged enum X`.
+            // Skips `tuple struct X with 2 elements` and `internally tagged enum X`, which describe
+            // the Rust type.
             "tuple" if words.peek() == Some(&"struct") => continue,
-            // How serde represents an enum does not concern the client.
+            // The client does not need to know how serde represents an enum.
             "internally" | "adjacently" | "untagged" | "tagged" => continue,
             "struct" | "enum" | "variant" if is_type(words.peek()) => {
                 let name = words.next().unwrap_or_default();

@@ -234,7 +234,7 @@ impl<'t> BlockReader<'t> {
     fn leave(&mut self) {
         self.end_implied();
         self.containers -= 1;
-        // No effect while the open container is deeper than `MOST_DEEP`, because it was not added.
+        // A container that is deeper than `MOST_DEEP` was not added, so nothing is removed for it.
         self.around.truncate(self.containers);
     }
 

@@ -68,7 +68,8 @@ impl InlineRenderer<'_> {
             }
             Event::InlineHtml(text) if is_line_break(text) => self.lines.end_line(),
             Event::InlineHtml(text) | Event::Html(text) => self.add(text, look),
-            // The author intended the line break: verses, addresses, `name: value`.
+            // Line breaks are preserved, because verses, addresses and `name: value` lines depend
+            // on them.
             Event::SoftBreak | Event::HardBreak => self.lines.end_line(),
             Event::TaskListMarker(is_done) => {
                 self.add(if *is_done { "[x] " } else { "[ ] " }, look);
@@ -156,7 +157,7 @@ fn is_line_break(html: &str) -> bool {
 /// table header.
 pub(super) fn certain(events: &[(Event<'_>, Range<usize>)], source: &str) -> usize {
     let limit = without_doubt(events, source);
-    // A backslash at the end of a line is a hard break if the paragraph continues.
+    // A backslash at the end of a line may become a hard line break, so it is not certain yet.
     let text = source[..limit].trim_end_matches(SPACE);
     text.strip_suffix('\\').map_or(limit, str::len)
 }
@@ -174,7 +175,8 @@ fn without_doubt(events: &[(Event<'_>, Range<usize>)], source: &str) -> usize {
     // Start of the outermost emphasis or link.
     let mut outer = None;
     for (event, range) in events {
-        // The line may become a table header, which ends any inline element before it.
+        // The current line may become a table header, which ends any inline element that starts
+        // before it.
         let crosses = range.start < line && range.end > line && !matches!(event, Event::Text(_));
         let has_bar = bar.is_some_and(|bar| range.contains(&bar));
         let doubt = match event {

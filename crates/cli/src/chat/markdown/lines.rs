@@ -100,7 +100,7 @@ impl LineWrapper {
             self.is_apart = true;
             return;
         }
-        // Here and in `verbatim`, so no control character of a model reaches the terminal.
+        // Control characters from a model must not reach the terminal; `verbatim` removes them too.
         let Some(c) = visible_char(c) else { return };
         if self.last.is_some_and(|before| may_break(before, c)) {
             self.end_word();

@@ -151,7 +151,6 @@ impl Markdown {
             if !is_begun {
                 let before = number.checked_sub(1).map(|it| &blocks.leaves[it]);
                 let is_apart = match before {
-                    // A definition can be the only content of an item.
                     Some(before) => {
                         let between = source.get(before.ends(source)..begins);
                         between.is_some_and(has_empty_line)
@@ -341,7 +340,7 @@ fn closing_fence<'s>(leaf: &Leaf<'_>, source: &'s str) -> Option<&'s str> {
 /// and items counts as empty.
 fn has_empty_line(between: &str) -> bool {
     let mut lines = between.split('\n');
-    // The first and the last part belong to the adjacent blocks.
+    // The text before the first and after the last line break belongs to the adjacent blocks.
     lines.next();
     lines.next_back();
     lines.any(|line| line.trim_start_matches([' ', '\t', '>']).is_empty())

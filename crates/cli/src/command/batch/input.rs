@@ -47,7 +47,8 @@ impl InputReader {
             size += count as u64;
             sum = fnv_hash(sum, &buffer[..count]);
         }
-        // Part of the mark: resuming with another model would mix answers of two models.
+        // The mark includes the model, because resuming with another model would mix the answers of
+        // two models.
         sum = fnv_hash(sum, model.unwrap_or_default().as_bytes());
         if provider {
             sum = fnv_hash(sum, b"provider");
@@ -74,7 +75,7 @@ impl InputReader {
                 Some(batch) => store.file(&batch.order.input).await?,
                 None => None,
             };
-            // The finished rows would not belong to this file.
+            // The queue belongs to another file or model, so its finished rows cannot be reused.
             if input.is_none_or(|input| input.name != self.mark) {
                 return Err(CliError::Usage(format!(
                     "{} belongs to an unfinished batch with another file or -m: finish that batch, or remove the queue file",

@@ -37,8 +37,8 @@ const LOOK: Duration = Duration::from_millis(100);
 
 pub(crate) async fn run(args: &BatchArgs, config: &Settings) -> Result<(), CliError> {
     let files = OutputFiles::of(&args.output);
-    // If the queue still exists, this batch was interrupted while it wrote the output, so the
-    // output may be replaced.
+    // If the queue still exists, this batch was interrupted while it wrote the output, so replacing
+    // the output is safe.
     if args.output.exists() && !files.queue.exists() {
         let out = args.output.display();
         return Err(CliError::Usage(format!(
@@ -46,7 +46,8 @@ pub(crate) async fn run(args: &BatchArgs, config: &Settings) -> Result<(), CliEr
         )));
     }
     let intake = InputReader::open(&args.file, args.model.as_deref(), args.provider_batch)?;
-    // Held until the end: two processes with one queue would write the same output.
+    // The lock is held until the end, because two processes with one queue would write the same
+    // output.
     let _lock = files.lock()?;
     let address = format!("sqlite:{}", files.queue.display());
     let batching = components::batches::open_at(config, &address).await?;
@@ -74,13 +75,13 @@ pub(crate) async fn run(args: &BatchArgs, config: &Settings) -> Result<(), CliEr
     let done = Notify::new();
     let progress = BatchProgress::new(args.progress);
     let followed = async {
-        // Also runs after a store error: without it, the workers would not stop and `join!` would
-        // never end.
+        // The workers are notified even after a store error; otherwise they would not stop and
+        // `join!` would never end.
         let followed = follow(&batching, &id, &progress).await;
         done.notify_one();
         followed
     };
-    // Store changes are not followed, so all rows use the prompt as it was at the start.
+    // Store changes are not watched, so all rows use the prompt as it was at the start.
     let working = async { tokio::join!(followed, work.run(done.notified())).0 };
     let batch = tokio::select! {
         batch = working => batch?,
@@ -140,7 +141,8 @@ async fn end(
     if batch.failed > 0 {
         output::write(batching, &batch.order.errors(), &files.errors).await?;
     } else {
-        // An error file of an earlier run would look like errors of this one. It may not exist.
+        // An error file of an earlier run would look like errors of this one. The file may not
+        // exist.
         let _ = fs::remove_file(&files.errors);
     }
     // Written last: the existence of the output means that the batch is complete.

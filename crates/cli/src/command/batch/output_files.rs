@@ -27,8 +27,8 @@ impl OutputFiles {
             CliError::Usage(format!("cannot write {}: {error}", path.display()))
         };
         let file = File::create(&path).map_err(|error| wrong(&error))?;
-        // A lock of the operating system, not a lock file: it is released even if the process is
-        // killed.
+        // The operating system releases this lock even if the process is killed, unlike a lock
+        // file.
         match file.try_lock() {
             Ok(()) => Ok(file),
             Err(fs::TryLockError::WouldBlock) => Err(CliError::Usage(format!(
@@ -42,7 +42,8 @@ impl OutputFiles {
     pub(super) fn forget_queue(&self) {
         // SQLite leaves its write-ahead log and shared memory next to the database after a crash.
         for end in ["", "-wal", "-shm", ".lock"] {
-            // Best effort: the output is complete, and some of these files may not exist.
+            // Errors are ignored, because the output is complete and some of these files may not
+            // exist.
             let _ = fs::remove_file(with_suffix(&self.queue, end));
         }
     }

@@ -58,7 +58,7 @@ impl BatchProgress {
         if batch.status == Status::Validating {
             terminal::note("checking the file");
         } else {
-            // Two reports may come at the same instant; dividing by zero would print `inf`.
+            // Two reports may occur at the same instant, and dividing by zero would print `inf`.
             let rate = done.saturating_sub(told.done) as f64 / time.as_secs_f64().max(0.001);
             terminal::note(&format!("{done}/{} rows{failed}, {rate:.0}/s", batch.total));
         }

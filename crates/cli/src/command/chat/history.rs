@@ -54,7 +54,7 @@ pub(super) async fn save(
 ) -> Result<(), CliError> {
     let text = markdown(sessions, session).await?;
     let failed = |error: std::io::Error| CliError::Other(format!("{path}: {error}"));
-    // Fails if the file exists: a mistyped name must not overwrite a file.
+    // Fails if the file exists, because a mistyped name must not overwrite another file.
     let mut file = OpenOptions::new()
         .write(true)
         .create_new(true)

@@ -75,7 +75,7 @@ impl InputSource {
         editor.set_helper(Some(SlashCompleter { commands, names }));
         let path = settings::user_data().map(|folder| folder.join(history));
         if let Some(path) = &path {
-            // The first session has no history file yet.
+            // In the first session, the history file does not exist yet.
             let _ = editor.load_history(path);
         }
         Ok(InputSource::Editor(Some(Box::new(editor)), path))
@@ -98,8 +98,8 @@ impl InputSource {
                     return Ok(UserInput::End);
                 };
                 let path = path.clone();
-                // The editor blocks until a line is complete. It moves into the closure and comes
-                // back with the line, because the closure cannot borrow it.
+                // The editor blocks until a line is complete. It moves into the closure, which
+                // cannot borrow it, and is returned with the line.
                 let read = spawn_blocking(move || {
                     let said = edit(&mut taken, path);
                     (taken, said)
@@ -151,7 +151,7 @@ fn piped() -> Result<UserInput, CliError> {
     let mut reader = std::io::Read::take(stdin().lock(), MOST_BYTES);
     match reader.read_line(&mut line) {
         Ok(0) => Ok(UserInput::End),
-        // The limit is used up, so the line may continue; sending a part of it would be wrong.
+        // The limit is reached, so the line may continue; sending only a part of it would be wrong.
         Ok(_) if reader.limit() == 0 => Err(CliError::Usage(format!(
             "a line of standard input is too long: limit {MOST_BYTES} bytes"
         ))),

@@ -38,7 +38,7 @@ pub(crate) async fn run(args: &Chat, config: &Settings) -> Result<(), CliError> 
         failed: None,
     };
     let done = conversation.run_loop(&mut input).await;
-    // Also after an error, so the traces of the conversation are saved.
+    // Called even after an error, so that the traces of the conversation are saved.
     conversation.talker.close().await;
     done
 }
@@ -107,7 +107,7 @@ impl ChatLoop {
             Err(failure) => {
                 let exit = failure.exit();
                 failure_report::print_failure(&failure);
-                // A program that pipes lines learns of the failure from the exit code at the end.
+                // For piped input, the exit code at the end reports the failure.
                 self.failed = (!is_typed).then_some(CliError::Said(exit));
             }
         }

@@ -30,7 +30,8 @@ pub(crate) async fn findings(
     let mut over = Overlay::new(store);
     for (kind, entry) in entries {
         over.add(*kind, entry.clone());
-        // Labels refer to existing versions, but the check is about the new ones.
+        // The labels are hidden, because they refer to existing versions, but the check is about
+        // the new ones.
         let place = label_key(*kind, &entry.key);
         over.add(EntryKind::Label, StoreEntry::new(place, "{}", ""));
     }

@@ -18,7 +18,7 @@ pub(super) async fn run(args: &Collect, work: &StoreSession<'_>) -> Result<(), C
         _ => vec![args.which.kind()],
     };
     let keys = work.keys(&kinds, &args.ids).await?;
-    // Saturating: a number that is too large keeps every version.
+    // If the number is too large, every version is kept.
     let keep = usize::try_from(args.keep).unwrap_or(usize::MAX);
     let bar = ProgressBar::new();
     let (mut dropped, mut lines) = (0, String::new());

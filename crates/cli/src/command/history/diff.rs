@@ -125,13 +125,13 @@ async fn version(work: &StoreSession<'_>, named: &DefinitionRef) -> Result<DiffS
 /// Returns the unified diff, coloured on terminals with colours.
 fn differences(old_name: &str, old: &str, new_name: &str, new: &str) -> String {
     let found = unified(old_name, old, new_name, new);
-    // A file or `patch` needs the exact text.
+    // If the output is a file or a pipe, such as to `patch`, it must be exact.
     if !Stream::Out.is_terminal() {
         return found;
     }
     let colour = Stream::Out.has_colour();
     let line = |(number, line): (usize, &str)| {
-        // Definitions may come from other people and must not control the terminal.
+        // Other users may have written the definitions, which must not control the terminal.
         let line = sanitize(line);
         let style = match line.as_bytes().first() {
             _ if number < 2 => Some(TextStyle::Bold),

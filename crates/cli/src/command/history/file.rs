@@ -108,7 +108,7 @@ impl DefinitionFiles {
             )));
         };
         if let Some(id) = &args.id {
-            // Keys separate the parts of an id with colons.
+            // In keys, colons separate the parts of an id.
             entry.key = EntryKey::new(id.replace('.', ":"));
         }
         self.add(kind, entry, &name)

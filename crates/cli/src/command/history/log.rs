@@ -18,7 +18,7 @@ const MOST_OF_NAME: usize = 32;
 
 pub(super) async fn run(args: &LogArgs, work: &StoreSession<'_>) -> Result<(), CliError> {
     let most = usize::try_from(args.most).unwrap_or(usize::MAX);
-    // One more than shown, to find out whether there are more.
+    // One entry more than the limit is requested, to find out whether there are more.
     let asked = most.saturating_add(1);
     match &args.id {
         Some(id) => {
@@ -132,7 +132,7 @@ fn what(line: &LogEntry) -> String {
     let about = format!("{} {}", line.kind, one_line(&line.id, MOST_OF_MESSAGE));
     let label = line.label.as_deref().unwrap_or_default();
     match (line.action, line.version) {
-        // The action was not about a single definition.
+        // Actions without a kind do not concern a single definition.
         (action, _) if line.kind.is_empty() => action.name().to_owned(),
         (Action::Write, Some(number)) => format!("write {about} {number}"),
         (Action::Label, Some(number)) => format!("label {about} {label} → {number}"),

@@ -83,7 +83,7 @@ async fn write(saved: &SavedPrompt, work: &StoreSession<'_>) -> Result<bool, Cli
         .find(EntryKind::Prompt, &id, Some(&mark))
         .await
     {
-        // This content is a version already, so a repeated import adds nothing.
+        // A version with this content exists already, so a repeated import adds nothing.
         Ok(_) => return Ok(false),
         Err(DefinitionError::Version { .. } | DefinitionError::NotFound { .. }) => {}
         Err(error) => return Err(error.into()),

@@ -169,7 +169,7 @@ async fn fate(
     formats: &TemplateFactory,
 ) -> Result<FileAction, CliError> {
     if entry.problem.is_some() {
-        // A file that cannot be read may contain unsaved work.
+        // A file that cannot be read may contain unsaved work, so it is not overwritten.
         return Ok(FileAction::Kept);
     }
     let digest = digest(work, entry, formats);
@@ -207,7 +207,7 @@ async fn write(args: &Pull, pulled: &[PulledVersion], local: &Local) -> Result<(
     let bar = ProgressBar::new();
     for (at, it) in pulled.iter().enumerate() {
         bar.set_progress(at as u64, pulled.len() as u64, "files");
-        // Not written, so an unchanged file keeps its layout and its modification time.
+        // An unchanged file is not written, so that its layout and modification time are preserved.
         if it.fate == FileAction::Same {
             continue;
         }
@@ -243,7 +243,7 @@ fn template(object: &Map<String, Tree>, local: &StoreEntry) -> Option<Definition
         return None;
     };
     let text = object.get("userPrompt")?.as_str()?;
-    // Any further field would be lost in a template file.
+    // A template file cannot store any other fields.
     let is_bare = object.len() == 2 && object.get("format")?.as_str()? == format;
     let name = local.origin.rsplit(['/', '\\']).next()?;
     is_bare.then(|| DefinitionContent {

@@ -27,7 +27,7 @@ struct PushCounts {
 }
 
 pub(super) async fn run(args: &Push, work: &StoreSession<'_>) -> Result<(), CliError> {
-    // Checked first: an invalid label must not fail after the first write.
+    // Labels are checked first, so that an invalid one is reported before anything is written.
     check_labels(args.labels.iter().map(String::as_str))?;
     let files = DefinitionFiles::read(args).await?;
     let kinds = files.kinds.clone();
@@ -111,7 +111,8 @@ async fn write(
     while let Some((step, committed)) = done.next().await {
         match committed {
             Ok(_) => lines.push_str(&counts.line(step, args)),
-            // A lost race affects one definition only, so the others are still pushed.
+            // If another write came first, only this definition fails, and the others are still
+            // pushed.
             Err(DefinitionError::Store(error)) if error.kind == StoreErrorKind::Conflict => {
                 lost += 1;
                 terminal::error(&error.to_string());
@@ -146,7 +147,7 @@ async fn taken(
     step: &PushChange,
 ) -> Result<Option<CommitResult>, DefinitionError> {
     let labels: Vec<String> = moved(step, args).map(str::to_owned).collect();
-    // Nothing to write, so an unchanged push leaves no entry in the audit log.
+    // An unchanged push must leave no entry in the audit log.
     if step.is_same() && labels.is_empty() {
         return Ok(None);
     }

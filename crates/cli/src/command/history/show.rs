@@ -13,7 +13,7 @@ use crate::terminal::{self, Stream};
 pub(super) async fn run(args: &Show, work: &StoreSession<'_>) -> Result<(), CliError> {
     let named = work.resolve_name(args.which.kind(), &args.id).await?;
     let found = work.resolve_version(&named).await?;
-    // A removed definition has only its versions.
+    // A removed definition has versions but no latest content.
     let latest = work
         .latest(&named)
         .await

@@ -63,8 +63,8 @@ impl<'a> StoreSession<'a> {
     /// # Errors
     /// The store does not support versions, or the write fails.
     pub(crate) async fn write(&self, write: Write<'_>) -> Result<WriteResult, DefinitionError> {
-        // Diagnostics of the command line have locations in files, which diagnostics of the store
-        // do not.
+        // The command line reports diagnostics with locations in files, which the store cannot
+        // provide.
         let write = Write {
             broken: true,
             ..write

@@ -138,7 +138,7 @@ fn read(name: &str) -> Result<Vec<(usize, ExportLine)>, CliError> {
         Box::new(BufReader::new(file))
     };
     let (mut histories, mut bad) = (Vec::new(), 0);
-    // Bytes instead of `lines`, so text that is not UTF-8 is an error of its line only.
+    // The input is split as bytes, so that text that is not UTF-8 is an error of its line only.
     for (line, text) in (1..).zip(input.split(b'\n')) {
         let text = text.map_err(|error| CliError::Other(format!("{name}: {error}")))?;
         if text.trim_ascii().is_empty() {

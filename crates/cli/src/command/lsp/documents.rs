@@ -71,8 +71,8 @@ impl From<LspPosition> for EditorPosition {
 
 impl OpenDocument {
     pub(super) fn new(uri: &str, version: Option<i64>, text: String, encoding: Encoding) -> Self {
-        // The editor may open a file through a link, so the real path identifies it. A new file
-        // has none yet.
+        // The editor may open a file through a link, so the real path identifies it. A new file has
+        // no real path yet.
         let path = uri::path(uri).map(|path| path.canonicalize().unwrap_or(path));
         let kind = kind(path.as_ref(), text.len());
         let name = path.as_ref().map(|path| path.display().to_string());
@@ -87,7 +87,8 @@ impl OpenDocument {
             }),
             lines,
             kind,
-            // Parsed on first use: many versions are replaced before anything asks for them.
+            // The document is parsed on first use, because many versions are replaced before a
+            // request needs them.
             read: Arc::default(),
         }
     }

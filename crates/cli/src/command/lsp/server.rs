@@ -148,7 +148,7 @@ impl LspServer {
         match (method, id) {
             (Some(method), Some(id)) => self.request(method, id, params),
             (Some(method), None) => self.notified(method, params),
-            // A response to one of our own requests. Nothing depends on it.
+            // The client responds to a request of this server. The response is not needed.
             (None, Some(_))
                 if message.get("result").is_some() || message.get("error").is_some() => {}
             (None, id) => {
@@ -236,7 +236,8 @@ impl LspServer {
         }
         let snapshot = self.workspace.snapshot(open, &self.documents);
         let (done, encoding, key) = (self.done.clone(), self.encoding, id.to_string());
-        // A task, so a slow answer does not block typing and can be cancelled.
+        // The request runs in its own task, so that a slow answer does not block typing and can be
+        // cancelled.
         let task = tokio::spawn(async move {
             let answer = question.answer(&snapshot, &params, encoding).await;
             // The connection may have ended.
@@ -256,7 +257,7 @@ impl LspServer {
             (ServerState::Ready, "textDocument/didChange") => self.read(params, LspServer::changed),
             (ServerState::Ready, "textDocument/didClose") => self.read(params, LspServer::closed),
             (ServerState::Ready, "textDocument/didSave" | "workspace/didChangeWatchedFiles") => {
-                // Other files may have changed, so libraries are read again.
+                // Other files may have changed, so the libraries must be read again.
                 self.workspace.forget();
                 self.all_due();
             }
@@ -349,7 +350,7 @@ impl LspServer {
             let done = self.done.clone();
             tokio::spawn(async move {
                 let found = findings(&snapshot).await;
-                // Fails only if the server has ended.
+                // Sending fails only if the server has ended.
                 let _ = done.send(TaskResult::Findings(snapshot.open, found));
             });
         }

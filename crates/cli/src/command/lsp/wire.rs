@@ -45,7 +45,7 @@ pub(super) fn read(input: &mut impl BufRead) -> io::Result<WireMessage> {
         Header::Wrong(why) => return Ok(WireMessage::Nonsense(why)),
     };
     if length > MOST_BYTES {
-        // Read and dropped, so the next message starts at the right byte.
+        // The body is read and discarded, so that the next message starts at the right byte.
         let passed = io::copy(&mut input.by_ref().take(length), &mut io::sink())?;
         let why = format!(
             "message too long: {passed} bytes (limit {} MiB)",
@@ -87,8 +87,8 @@ fn header(input: &mut impl BufRead) -> io::Result<Header> {
         lines += 1;
         let line = String::from_utf8_lossy(&line);
         let line = line.trim();
-        // The number of lines is limited, so input in another protocol cannot keep the loop
-        // running.
+        // The number of lines is limited, so that input in another protocol cannot cause an endless
+        // loop.
         if line.is_empty() || lines > 64 {
             break;
         }

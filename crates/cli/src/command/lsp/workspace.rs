@@ -83,7 +83,8 @@ impl Workspace {
         }
         layers.push(Arc::new(BuiltinLibrary));
         let library: Arc<dyn Library> = Arc::new(LayeredLibrary::new(layers));
-        // Simpler than removing the oldest one; the libraries in use are created again.
+        // Removing all libraries is simpler than removing the oldest one, and those in use are
+        // created again.
         if self.kept.len() >= MOST_KEPT {
             self.kept.clear();
         }

@@ -33,7 +33,8 @@ impl fmt::Debug for Terminal {
 impl Terminal {
     /// Asks for approval and returns the arguments of the call. Leaving the prompt ends the run.
     async fn ask(&self, tool: &str, arguments: Map) -> Result<Map, String> {
-        // Held until the answer: two questions at once would share one input line.
+        // The lock is held until the user answers, because two questions at once would share one
+        // input line.
         let _turn = self.turn.lock().await;
         let shown = serde_json::Value::from(&Value::Map(arguments.clone()));
         let shown = shown.as_object().cloned().unwrap_or_default();
@@ -46,7 +47,7 @@ impl Terminal {
             })),
             Some(_) => Ok(arguments),
             None => {
-                // The run ends from outside and drops this future, so the call is never made.
+                // The caller ends the run and drops this future, so the call is never made.
                 self.screen.request_exit();
                 pending().await
             }

@@ -45,7 +45,8 @@ pub(super) fn read(
     for define in &args.define {
         all.define(define)?;
     }
-    // Standard input can be read only once: for the script, the data, the dialogue, or this.
+    // Standard input can be read only once, and the script, the data or the dialogue may use it
+    // already.
     let piped = !script_is_stdin && args.data.as_deref() != Some("-") && !args.interactive;
     if piped && !stdin().is_terminal() {
         all.content(&source::read("-")?);
@@ -86,7 +87,7 @@ impl ScriptArguments {
         let is_given = self.named.get(CONTENT).is_some() || self.single.is_some();
         if !is_given && !text.trim().is_empty() {
             let mut table = self.named.to_table();
-            // `echo` adds this new line, which is not part of the input.
+            // Programs such as `echo` add a new line, which is not part of the input.
             let text = text.strip_suffix('\n').unwrap_or(text);
             table.insert(CONTENT.into(), text.into());
             self.named = Map::new(table);
@@ -115,7 +116,7 @@ impl ScriptArguments {
             (None, false) => ScriptInput::Named(self.named),
             (Some(single), false) => {
                 let mut table: MapTable = self.named.to_table();
-                // `or_insert`: a value given by name takes precedence over unnamed text.
+                // A named value takes precedence over unnamed text, so `or_insert` is used.
                 table.entry(first_input(script).into()).or_insert(single);
                 ScriptInput::Named(Map::new(table))
             }

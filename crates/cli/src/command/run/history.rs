@@ -48,7 +48,7 @@ impl ConversationFile {
         };
         let path = folder.join(FILE);
         let wrong = |error: std::io::Error| failed(&path, &error.to_string());
-        // A dry run of a new conversation starts without the old one, and must not rename it.
+        // A dry run of a new conversation must not rename the old one.
         if dry && chats.new_chat {
             return Ok(None);
         }
@@ -100,7 +100,8 @@ impl ConversationFile {
                 },
             });
         self.kept = kept.collect();
-        // Written to a draft and renamed, so readers never see a partial file.
+        // The file is written under another name and renamed, so that readers never see a partial
+        // file.
         let draft = self.path.with_extension("yaml.new");
         let written = fs::write(&draft, shown(&self.kept));
         let written = written.and_then(|()| fs::rename(&draft, &self.path));

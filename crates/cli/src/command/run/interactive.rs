@@ -75,7 +75,7 @@ impl Dialogue<'_> {
                 UserInput::End => break,
             };
             let asked = read(&line);
-            // An empty line in a pipe is ignored.
+            // An empty line continues the answer only if a user types it; in a pipe it is ignored.
             if asked == DialogueInput::Leave {
                 break;
             }

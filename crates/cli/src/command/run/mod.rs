@@ -56,7 +56,7 @@ pub(crate) async fn run(args: &RunArgs, config: &Settings) -> Result<(), CliErro
     let engine = scripts::engine(&args.with, config, Arc::new(models), library, asked);
     let mut engine = engine.await?;
     let screen = Arc::new(ScriptPrinter::new(args, &opened.script));
-    // A question needs a person who sees it and can answer it.
+    // The terminal can ask for approval only if a person can read and answer the question.
     if !args.dry_run && stdin().is_terminal() && Stream::Err.is_terminal() {
         engine.tools = Arc::new(AtTerminal::new(engine.tools, screen.clone()));
     }
@@ -79,7 +79,7 @@ pub(crate) async fn run(args: &RunArgs, config: &Settings) -> Result<(), CliErro
         Ok(ran) => ran,
         Err(error) => {
             screen.end_partial(&error)?;
-            // The requests before the failure are as useful as the error, so both are shown.
+            // The requests before the failure are shown too, because they may explain the error.
             let requests = screen.requests();
             if args.dry_run && !requests.is_empty() {
                 outcome::requests(args, &requests)?;
@@ -88,7 +88,7 @@ pub(crate) async fn run(args: &RunArgs, config: &Settings) -> Result<(), CliErro
             return Err(CliError::Said(error.kind.code().exit()));
         }
     };
-    // After the answer, because only the run shows whether a model was called.
+    // This note follows the answer, because only the run shows whether a model was called.
     if screen.used_mock() && config.text(&settings::MODEL).is_none() && !args.dry_run {
         terminal::note(
             "no model is configured, so the built-in mock answered; set a model with -m",
@@ -151,8 +151,8 @@ async fn open(
         }
         Err(error) => {
             scripts::print_error(&error, None);
-            // Only a missing script itself is a plain failure; inside a script this kind means a
-            // missing dependency.
+            // If the script itself is missing, the exit code is a plain failure; inside a script,
+            // this kind means a missing dependency.
             let code = match error.kind {
                 ErrorKind::NotFound => Exit::Failure,
                 kind => kind.code().exit(),

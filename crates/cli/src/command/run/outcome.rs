@@ -24,7 +24,7 @@ pub(super) fn json(outcome: &ScriptOutcome, lines: &[String]) -> String {
         "enforced": outcome.enforced,
         "warnings": outcome.warnings,
     });
-    // Values that `keepOriginal` and `keepThinking` add to the result.
+    // `keepOriginal` and `keepThinking` add these values to the result.
     if !outcome.hidden.is_empty() {
         shown["hidden"] = json!(outcome.hidden);
     }

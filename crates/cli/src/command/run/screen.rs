@@ -143,8 +143,8 @@ impl ScriptPrinter {
         let streamed = std::mem::take(&mut state.streamed);
         if !streamed.is_empty() {
             terminal::result(if streamed.ends_with('\n') { "" } else { "\n" })?;
-            // A script may trim the answer. A difference in white space alone does not justify
-            // printing it twice.
+            // A script may trim the answer, and a difference in white space does not justify
+            // printing the answer twice.
             if streamed.trim() == text.trim() {
                 return Ok(());
             }
@@ -230,7 +230,7 @@ impl ScriptPrinter {
         let is_shown = state.open;
         match self.echo {
             EchoMode::False => {}
-            // The message was already streamed.
+            // The message was already streamed, so only its line end is missing.
             EchoMode::Line if is_shown => {
                 state.open = false;
                 terminal::piece("\n");

@@ -97,7 +97,7 @@ pub(super) async fn list_tables(
 
 /// Whether the words are a pattern or a table name, and not a question.
 fn is_pattern(words: &str, catalogue: &Catalogue) -> bool {
-    // A single word may be a name or a question. It is a name if such a table exists.
+    // A single word may be the name of a table or a question. It is a name if the table exists.
     let has_name = catalogue.tables.iter().any(|table| named(words, table));
     (words.contains('*') && !words.contains(char::is_whitespace)) || has_name
 }

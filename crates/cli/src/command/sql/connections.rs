@@ -102,7 +102,7 @@ fn absolute_file_url(url: ConnectionUrl) -> ConnectionUrl {
     let whole = format!("sqlite:{}", path.display()).parse::<ConnectionUrl>();
     match whole {
         Ok(whole) if whole.path.as_deref() == Some(&*path) => whole,
-        // A name that an address cannot express is saved unchanged.
+        // If the path cannot be expressed as an address, the original address is saved.
         _ => url,
     }
 }
@@ -269,7 +269,7 @@ fn print_check((name, checked): &ConnectionCheck) -> Result<(), CliError> {
             }
         }
         Err(error) => {
-            // Errors of an address already contain it.
+            // Some errors already start with the address, which must not be printed twice.
             let said = one_line(&error.to_string());
             if said.starts_with(&name) {
                 terminal::error(&said)

@@ -66,7 +66,7 @@ pub(super) fn read(line: &str) -> ShellInput<'_> {
         name.trim_end_matches(';'),
         rest.trim().trim_end_matches(';'),
     );
-    // `\d` alone lists tables. With a name, it describes a table.
+    // `\d` without a name lists tables. With a name, it describes a table.
     let also = ALSO
         .iter()
         .find(|(other, _)| *other == name)

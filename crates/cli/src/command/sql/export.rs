@@ -60,7 +60,7 @@ impl Output {
         if let Some(failure) = self.failed {
             return Err(failure);
         }
-        // Closed before the rename.
+        // Closes the file before the rename.
         self.file = None;
         let Some(part) = self.part.take() else {
             return Ok(());
@@ -133,7 +133,7 @@ impl ByteSink for Output {
 
 impl Drop for TempFile {
     fn drop(&mut self) {
-        // Fails after a successful rename, because the temporary name no longer exists.
+        // After a successful rename, the temporary file no longer exists and this fails.
         let _ = fs::remove_file(&self.path);
     }
 }

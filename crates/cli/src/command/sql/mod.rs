@@ -90,7 +90,7 @@ async fn work(args: &Sql, config: &Settings) -> Result<(), CliError> {
 async fn wait_for_cleanup() {
     let tasks = Handle::current().metrics();
     let begun = Instant::now();
-    // Polled, because Tokio cannot wait for tasks without their handles.
+    // The number of tasks is polled, because Tokio cannot wait for tasks without their handles.
     while tasks.num_alive_tasks() > 0 && begun.elapsed() < LAST_WORDS {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }

@@ -38,7 +38,7 @@ impl PromptPrinter {
             };
             let text = format!("{head}\n{}\n", said.trim_end());
             if self.is_result {
-                // A closed output is detected when the command ends.
+                // If the output is closed, this is detected when the command ends.
                 drop(terminal::line(&text))
             } else {
                 terminal::note(&text)

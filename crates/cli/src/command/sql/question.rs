@@ -206,7 +206,7 @@ async fn at_once_into(
 }
 
 fn question(args: &Sql) -> Result<String, CliError> {
-    // Unquoted words are joined to one question.
+    // Unquoted words are joined into one question.
     let words = args.question.join(" ");
     let text = match words.as_str() {
         "-" => source::read("-")?,

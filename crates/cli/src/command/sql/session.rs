@@ -85,7 +85,7 @@ impl SqlSession {
         let store = store(&target, config).await?;
         let archive = match databases::archive(config).await {
             Ok(archive) => archive,
-            // Questions about a file work even if nothing can be stored.
+            // Questions about a file must work even if no archive can be opened.
             Err(_) => Arc::new(MemoryArchive::new(ArchiveOptions::default())),
         };
         let door = agents::models(config)?;

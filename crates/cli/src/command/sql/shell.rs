@@ -253,7 +253,7 @@ impl SqlShell<'_> {
         if let Some(given) = self.previous.last().filter(|given| given.question == words) {
             self.last = Some(given.sql.clone());
         }
-        // The model never sees more than these.
+        // The model receives only this number of previous questions.
         let most = self.session.databases.config().previous;
         let over = self.previous.len().saturating_sub(most);
         self.previous.drain(..over);

@@ -11,7 +11,7 @@ pub(super) async fn wait_for_end() {
 
 /// Waits for Control-C.
 pub(super) async fn wait_for_interrupt() {
-    // If the handler cannot be installed, the command continues without it.
+    // If the handler cannot be installed, Control-C is never reported and the command continues.
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;
     }

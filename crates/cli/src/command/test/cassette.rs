@@ -28,7 +28,7 @@ pub(super) fn models(
             models.behind(Arc::new(Record::new(door, folder)?)),
         ));
     }
-    // Without recordings every test would fail one by one; one message is clearer.
+    // Without recordings every test would fail, and a single message is clearer.
     if !folder.is_dir() {
         return Err(CliError::Usage(format!(
             "cassette {}: no recordings; record them with --record-cassettes",

@@ -68,7 +68,7 @@ fn finish(
         }
         show::summary(&counts, broken)?;
     }
-    // A mistyped number or title in CI must fail.
+    // If the filters match no test, for example because of a typo, CI must fail.
     if counts.passed + counts.failed + counts.broken + broken == 0 {
         return Err(CliError::Usage(
             "no tests were run: -i, -x and -t exclude all of them, or all are skipped".into(),
@@ -125,7 +125,7 @@ async fn test(
             .subject(&name, subject.as_ref(), is_left_out, &mut tested)
             .await?;
     }
-    // After all tests: the new text is made from the fixture as it was read and all outputs.
+    // Called after all tests, because the new text depends on the outputs of all of them.
     running.write_generated()?;
     tested.fixture = Some(fixture);
     Ok(tested)

@@ -143,7 +143,7 @@ fn lines(expected: &str, actual: &str, colour: bool) -> String {
         .zip(&actual)
         .take_while(|(one, other)| one == other);
     let start = same.count();
-    // The common suffix must not overlap the common prefix.
+    // The common suffix must not overlap the common prefix, as for `aa` and `a`.
     let most = expected.len().min(actual.len()) - start;
     let ends = expected.iter().rev().zip(actual.iter().rev());
     let end = ends

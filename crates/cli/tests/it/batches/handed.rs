@@ -61,7 +61,7 @@ fn a_batch_of_one_replica_is_worked_on_and_read_by_all() {
         .collect();
     let id = hand_over(&first, &[CI], &rows);
     let path = format!("/v1/batches/{id}");
-    // Other keys cannot see the batch.
+    // Clients with another key cannot see the batch.
     let hidden = second.send("GET", &path, &[OTHER], "");
     assert!(hidden.starts_with("HTTP/1.1 404"), "{hidden}");
     let began = Instant::now();
@@ -130,7 +130,7 @@ fn a_batch_that_is_cancelled_is_cancelled_at_the_provider() {
         );
         std::thread::sleep(Duration::from_millis(20));
     }
-    // Each unfinished job is cancelled exactly once.
+    // The unfinished job is cancelled exactly once.
     let cancelled = asked(&provider, "POST", "/cancel");
     assert_eq!(cancelled.len(), 1, "{cancelled:?}");
     let again = second.request("POST", &path, "");

@@ -148,7 +148,7 @@ fn a_worker_that_stops_gives_its_rows_back() {
     let counts = json!({"total": 40, "completed": 40, "failed": 0});
     assert_eq!(batch["request_counts"], counts, "{batch}");
     assert_eq!(lines(&content(&second, &batch["output_file_id"])).len(), 40);
-    // Rows in progress were completed.
+    // The second server repeated no request for the rows that were in progress.
     assert_eq!(provider.asked(), 40);
     assert!(first.child.wait().unwrap().success());
 }

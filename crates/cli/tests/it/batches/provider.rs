@@ -86,7 +86,7 @@ fn rows_go_to_the_batch_api_of_their_provider() {
         let text = failed[id].to_string();
         assert!(text.contains(named), "{id}: {text}");
     }
-    // Three jobs (gpt-4o, fake-expired and Claude), and no single requests.
+    // The provider received three jobs (gpt-4o, fake-expired and Claude) and no single requests.
     assert_eq!(provider.batch_rows(), 6);
     let alone = provider.requests();
     let alone = alone
@@ -169,7 +169,7 @@ fn a_provider_that_fails_is_told_in_every_row() {
             "{line}"
         );
     }
-    // No server is listening.
+    // The provider address has no server.
     let place = Place::new().with(&[
         HELLO,
         ("rows.jsonl", &row("a", "gpt-4o")),

@@ -51,7 +51,7 @@ fn a_decision_on_another_replica_goes_on_with_the_run() {
     let (first, second) = (world.server(), world.server());
     ask(&first, "run");
     let run = waiting(&world, &first, "run");
-    // Calls of the same turn that need no approval are done. The pending call is not.
+    // Calls of the same turn that need no approval are already done, but the pending call is not.
     let calls = world.tools.counts();
     assert!(
         calls.keys().any(|call| call.starts_with("look")),
@@ -79,7 +79,7 @@ fn a_decision_on_another_replica_goes_on_with_the_run() {
     let took = began.elapsed();
     println!("a decision to the call that it was about: {took:?}");
     let (came, asked) = agree(&world, &second, "run");
-    // The first call was approved above; the second belongs to the last turn.
+    // The first call was approved above, so only the call of the last turn is pending.
     assert_eq!(asked, ["send"]);
     assert!(came.calls.values().all(|count| *count == 1), "{came:?}");
     assert_eq!(came.asked, super::TURNS.len() + 1);
@@ -92,7 +92,7 @@ fn decisions_change_deny_and_stand_in_for_calls() {
     ask(&server, "run");
     let run = waiting(&world, &server, "run");
     let call = run["waiting"][0]["call"].as_str().unwrap().to_owned();
-    // book: approved with other arguments. An invalid decision changes nothing.
+    // The call of `book` is approved with other arguments, and an invalid decision has no effect.
     for (body, status, said) in [
         (json!({"decision": "maybe"}), 400, "unknown decision"),
         (json!({"decision": "edit"}), 400, "arguments"),
@@ -112,11 +112,11 @@ fn decisions_change_deny_and_stand_in_for_calls() {
     }
     let edit = json!({"decision": "edit", "arguments": {"step": 77}});
     assert_eq!(decide(&server, "run", &edit).0, 200);
-    // The same decision again, and a decision for an unknown run.
+    // A second decision about the same call is a conflict, and the run must exist.
     let (status, answer) = decide(&server, "run", &json!({"call": call, "decision": "deny"}));
     assert_eq!(status, 409, "{answer}");
     assert_eq!(decide(&server, "nobody", &edit).0, 404);
-    // send: denied, with a reason for the model.
+    // The call of `send` is denied, with a reason for the model.
     waiting(&world, &server, "run");
     let deny = json!({"decision": "deny", "note": "Not on a Sunday."});
     assert_eq!(decide(&server, "run", &deny).0, 200);
@@ -148,7 +148,7 @@ fn decisions_change_deny_and_stand_in_for_calls() {
     assert_eq!(came.calls.get("book 77"), Some(&1), "{came:?}");
     assert!(!came.calls.contains_key("note 30"), "{came:?}");
     assert!(!came.calls.contains_key("send 10"), "{came:?}");
-    // The run has ended.
+    // After the end of the run, decisions are rejected.
     assert_eq!(decide(&server, "run", &json!({"decision": "deny"})).0, 409);
 }
 
@@ -187,7 +187,7 @@ fn what_nobody_decides_about_in_time_is_denied() {
     waiting(&world, &server, "run");
     let began = Instant::now();
     let (ended, _) = loop {
-        // The second call is pending too. Both are denied.
+        // Both calls are denied, one after the other.
         let run = world.run(&server, "run").unwrap();
         if run["state"] == "ended" {
             break (run, ());
@@ -216,7 +216,7 @@ fn a_fork_repeats_nothing_and_goes_on_with_another_model() {
     let (run, _) = end(&world, &server, "run");
     let before = world.came(&run);
     let journal = run["journal"].as_array().unwrap();
-    // After the results of the third turn.
+    // The fork starts after the results of the third turn.
     let at = journal
         .iter()
         .filter(|step| step["step"] == "returned")
@@ -261,7 +261,7 @@ fn a_fork_repeats_nothing_and_goes_on_with_another_model() {
     }
     let twice = after.calls.iter().filter(|(_, count)| **count == 2);
     assert_eq!(twice.count(), 3, "{after:?}");
-    // An unknown run, and an unknown step.
+    // Both the run and the step must exist.
     assert_eq!(post(&server, "/v1/runs/nobody/fork", &body).0, 404);
     let (status, answer) = post(&server, "/v1/runs/run/fork", &json!({"at": 900}));
     assert_eq!(
@@ -314,7 +314,7 @@ fn an_openai_client_decides_by_answering_a_call() {
     // The model was called once per turn, so the conversation sent back by the client was not
     // replayed.
     assert_eq!(world.provider.requests().len(), super::TURNS.len() + 1);
-    // A second answer reports that no call is pending.
+    // A second answer is an error, because no call is pending.
     let body = json!({"model": "agent/clerk", "messages": messages});
     let (status, answer) = post(&second, "/v1/chat/completions", &body);
     assert_eq!(

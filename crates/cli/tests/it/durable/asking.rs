@@ -106,8 +106,8 @@ fn a_script_that_is_called_asks_for_itself() {
     let run = until(&world, &server, "run", |run| run["state"] == "ended");
     assert_eq!(world.came(&run).text, "helped");
     assert_eq!(made(&world, "send 2"), 1);
-    // As a prompt tool it has a separate run, which cannot wait. No approval is requested and
-    // nothing is called.
+    // As a prompt tool, the script has a separate run that cannot wait for approval, so nothing is
+    // called.
     let mut world = world;
     let by_tool = CALLER.replace("import: [./helper]\n", "");
     world.place = world.place.with(&[("s/prompts/clerk.ai.yaml", &by_tool)]);

@@ -117,7 +117,7 @@ fn a_file_that_is_cut_anywhere_is_whole_or_says_that_it_is_not() {
             }
             _ if shown.err.contains("unknown durable run") => "has no run",
             _ => {
-                // The error names the file and the fix.
+                // The error names the invalid file.
                 assert!(shown.err.contains("cut-"), "{main} {log:?}: {shown:?}");
                 "says that it is broken"
             }
@@ -150,7 +150,7 @@ fn a_step_that_this_version_does_not_know_is_named() {
     for args in [&["show", "run"][..], &["resume", "run"]] {
         let done = runs(&world, "sqlite:journal.db", args);
         println!("{args:?}: {}", done.err.trim());
-        // Only `show` must fail because of this step. A run that waits for approval is not resumed.
+        // Only `show` reads the invalid step, because a run that waits for approval is not resumed.
         if args[0] == "show" {
             assert_ne!(done.code, Some(0), "{done:?}");
             assert!(done.err.contains("dreamt"), "{done:?}");
@@ -173,7 +173,7 @@ fn a_step_that_this_version_does_not_know_is_named() {
 
 #[test]
 fn what_changes_meanwhile_is_told_or_changes_nothing() {
-    // The stored prompt changes, but the run keeps its own.
+    // A change of the stored definition does not affect a run that has started.
     let mut world = waiting();
     world.place = world.place.with(&[(
         "s/agents/clerk.yaml",
@@ -193,7 +193,7 @@ fn what_changes_meanwhile_is_told_or_changes_nothing() {
     let came = world.came(&agreed(&world, &server));
     assert!(!came.calls.contains_key("send 10"), "{came:?}");
     println!("a tool that is gone: {}", came.text);
-    // The same for a script, whose run reports the error.
+    // In a script, the run itself reports the error.
     let world = World::of_script("sqlite:journal.db", "", scripts::SCRIPT, scripts::answer);
     let server = world.server();
     let mut body = scripts::durable();
@@ -248,7 +248,8 @@ fn a_disk_that_is_full_loses_nothing() {
         let path = world.place.path().join(format!("journal.db{end}"));
         fs::metadata(path).map_or(0, |about| about.len())
     };
-    // In blocks of 512 bytes, as in POSIX. The log has space for a few steps.
+    // `ulimit` counts blocks of 512 bytes, as POSIX requires, and this limit leaves space for a few
+    // steps.
     let most = used("").max(used("-wal")) / 512 + 160;
     let around = reach(&world.provider);
     let program = env!("CARGO_BIN_EXE_quillet");
@@ -262,7 +263,7 @@ fn a_disk_that_is_full_loses_nothing() {
     ask(&first, "run");
     let began = Instant::now();
     let mut steps = 0;
-    // Until the journal stops growing.
+    // Wait until the journal stops growing.
     let mut since = Instant::now();
     while since.elapsed() < Duration::from_secs(2) {
         assert!(began.elapsed() < Duration::from_secs(60));
@@ -311,7 +312,7 @@ fn redis_that_is_away_is_waited_for() {
         };
         until(&world, &server, &id, |run| run["steps"].as_u64() >= Some(6));
         redis.kill();
-        // Longer than the lease.
+        // The outage is longer than the lease.
         std::thread::sleep(Duration::from_secs(5));
         redis.restart();
         let (run, _) = end(&world, &server, &id);

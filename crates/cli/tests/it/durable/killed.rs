@@ -72,7 +72,7 @@ impl Trigger {
 
 impl Barrier for Trigger {
     fn server(&self, world: &World, point: u64) -> Running {
-        // A first server creates the file.
+        // A server creates the database file.
         let server = world.server();
         let made = format!(
             "CREATE TRIGGER barrier BEFORE INSERT ON steps WHEN NEW.number > {point}

@@ -182,7 +182,7 @@ async fn no_is_a_decision_and_no_choice_is_none() {
         };
         let (_, result) = call(&world, transport, revision, &person).await;
         let about = format!("{transport:?} {revision:?}: {result:?}");
-        // The first call was denied. The second is pending, and the client learns where to decide.
+        // The first call was denied, and the second is pending; the client learns where to decide.
         assert!(text(&result).contains("waits for a decision"), "{about}");
         let made = world.tools.counts();
         assert!(

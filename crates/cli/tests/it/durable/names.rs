@@ -84,7 +84,7 @@ fn whoever_is_asked_is_asked_by_either_name() {
     for (function, names) in NAMES {
         for pattern in names.iter().flat_map(|name| patterns(name)) {
             rows.push((*function, format!("[\"{pattern}\"]"), true));
-            // A tool excluded by its other name needs no approval.
+            // If a pattern excludes the tool by its other name, no approval is needed.
             let other = names.last().unwrap();
             rows.push((*function, format!("[\"{pattern}\", \"!{other}\"]"), false));
         }

@@ -114,7 +114,7 @@ fn a_script_that_goes_another_way_ends_before_it_does_anything() {
 fn a_durable_command_that_is_killed_is_gone_on_with() {
     for point in [2, 6, 10, 14] {
         let world = World::of_script("sqlite:journal.db", "", scripts::SCRIPT, answer);
-        // Creates the file and ends.
+        // The server creates the journal and ends.
         drop(Trigger.server(&world, point));
         let around = reach(&world.provider);
         let store = ["--store", "dir:s"];
@@ -146,7 +146,8 @@ fn a_durable_command_that_is_killed_is_gone_on_with() {
         Trigger.lift(&world);
         let id = head()["id"].as_str().unwrap().to_owned();
         let ended = loop {
-            // Until its lease expires, the run belongs to the killed process.
+            // The command is repeated, because the run belongs to the killed process until its
+            // lease expires.
             run(&["runs", "resume", &id]);
             let head = head();
             if head["standing"]["state"] == "ended" {

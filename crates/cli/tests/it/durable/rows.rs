@@ -60,7 +60,7 @@ fn a_row_that_is_handed_out_again_goes_on_with_its_run() {
             assert_eq!(choice["finish_reason"], "stop", "{at}: {line}");
             let text = choice["message"]["content"].as_str().unwrap();
             assert!(text.ends_with("That is all."), "{at}: {text}");
-            // Text from before the kill is part of the answer.
+            // A script's answer includes the text that was printed before the kill.
             let beginning = if model == "agent/clerk" {
                 ""
             } else {

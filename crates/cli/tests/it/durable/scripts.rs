@@ -145,7 +145,7 @@ fn a_fork_of_a_script_repeats_nothing_and_goes_on_with_another_model() {
     let run = until(&world, &server, "run", |run| run["state"] == "ended");
     let before = world.came(&run);
     let journal = run["journal"].as_array().unwrap();
-    // After the call of `note`, before the third question.
+    // The fork starts after the call of `note` and before the third question.
     let at = journal
         .iter()
         .find(|step| step["step"] == "called" && step["tool"] == "note")
@@ -257,8 +257,8 @@ $set: {templateFormat: hf, F: "?=this.prompt.messages[0].content"}"#,
         assert_eq!(post(&server, "/v1/response/run/decide", &approve).0, 200);
         let run = until(&world, &server, "run", |run| run["state"] == "ended");
         let came = world.came(&run);
-        // The text that the model received is from before the restart, and the script's value is
-        // from after it.
+        // The model received its text before the restart, and the script computed its value after
+        // the restart.
         let (value, said) = split(&came.text).unwrap_or_else(|| panic!("{what}: {run:#}"));
         assert_eq!(value, said, "{what}");
         assert!(!value.is_empty(), "{what}");
@@ -321,7 +321,7 @@ fn requests_that_hold_keys_are_refused() {
         answer.to_string().contains("a key among the arguments"),
         "{answer}"
     );
-    // A template prompt takes no steps that a journal could record.
+    // A template prompt has no steps to record, so it cannot be durable.
     body = json!({"features": {"durable": true}});
     let (status, answer) = post(&server, "/api/chat/prompts/hi", &body);
     assert_eq!(status, 400, "{answer}");

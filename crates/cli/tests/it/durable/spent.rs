@@ -17,8 +17,8 @@ fn world() -> World {
 
 #[test]
 fn whoever_takes_a_run_over_has_what_is_left_of_its_budget() {
-    // No kill, a kill after the first answer, and kills after the second answer, without and with
-    // its call.
+    // The server is not killed, killed after the first answer, or killed after the second answer
+    // (before or after the call).
     for point in [None, Some(4), Some(10), Some(12)] {
         let world = world();
         let Some(point) = point else {

@@ -57,7 +57,7 @@ fn words_decide() {
         } else {
             terminal.types(&format!("{first}\r"));
         }
-        // The tool's second call, in the last turn.
+        // The tool is called a second time in the last turn.
         terminal.until("\"step\":40");
         terminal.until(ASKED);
         terminal.types("y\r");
@@ -83,14 +83,14 @@ fn whoever_leaves_leaves_it_waiting() {
         terminal.until(">");
         terminal.types("Do it\r");
         terminal.until(ASKED);
-        // Before the editor starts, the terminal itself handles this key.
+        // The key is pressed before the editor starts, so the terminal itself handles it.
         terminal.until("> ");
         terminal.types(key);
         terminal.until("the approval stays pending");
         let code = terminal.end();
         assert_eq!(code, Some(130), "{name}: {}", terminal.shown);
         assert!(!world.tools.counts().contains_key("send 10"), "{name}");
-        // Another client decides later.
+        // Another client makes the decision later.
         let store = ["--store", "dir:s"];
         let listed = world
             .place
@@ -109,7 +109,7 @@ fn whoever_leaves_leaves_it_waiting() {
         let around = crate::ask::borrowed(&around);
         let resumed = [&["runs", "resume", &id], &store[..]].concat();
         let resumed = world.place.run_with(&resumed, "", &around);
-        // The run waits again, in its last turn.
+        // The run waits for approval again, in its last turn.
         assert_eq!(resumed.code, Some(0), "{name}: {resumed:?}");
         assert!(
             told(&world).contains("did not agree"),

@@ -44,7 +44,7 @@ fn dry_runs_leave_every_byte_as_it_was() {
             .filter(|name| before.get(*name) != after.get(*name))
             .collect();
         assert!(changed.is_empty(), "{store} {changed:?}");
-        // The dry run reports the changes that the push then makes.
+        // The dry run reports the same changes as the push.
         assert_eq!(dry.out, work.out(&push), "{store}");
         assert!(
             dry.out
@@ -93,7 +93,7 @@ fn a_push_that_broke_off_is_begun_again() {
         place: &place,
         store: "sqlite:s.db",
     };
-    // The state after a push that stopped after its first definition.
+    // Creates the state after a push that stopped after its first definition.
     work.out(&[
         "push",
         "repo/prompts/greet/hello.gotmpl",
@@ -138,7 +138,7 @@ fn pulled_files_keep_their_forms_and_what_people_changed() {
         fs::read_to_string(&file).unwrap(),
         "Hi {{.variables.name}}.\n"
     );
-    // An old version can be pulled too.
+    // A version can be pulled even if it is not the newest one.
     work.out(&["label", "greet.hello@1", "production"]);
     let old = work.run(&["pull", "repo", "--label", "production"]);
     assert_eq!(old.out, "prompt greet.hello: changed 1\n");

@@ -73,7 +73,7 @@ fn version(replica: &Running, user: &str) -> Option<u64> {
     let head = heard.head.to_ascii_lowercase();
     let mut lines = head.lines();
     let said = lines.find_map(|line| line.strip_prefix("quillet-version: "))?;
-    // The rendered text belongs to that version.
+    // The rendered text must belong to the version in the header.
     let begin = if said == "1" { "Hello Ada" } else { "Hi Ada" };
     assert!(heard.body.contains(begin), "{heard:?}");
     said.parse().ok()
@@ -147,7 +147,7 @@ fn story(place: &Place, store: &str, edit: Edit<'_>) {
         let expected = "--- greet.hello@1\n+++ greet.hello@2\n@@ -1,3 +1,3 @@\n userPrompt: |\n-  Hello {{.variables.name}}!\n+  Hi {{.variables.name}}.\n format: \"go\"\n";
         assert_eq!(diff, expected, "{store}");
     }
-    // Readers still get the old version.
+    // Without the label, readers still get the old version.
     assert_eq!([version(one, ""), version(two, "")], [Some(1); 2]);
 
     let label = format!("{PROMPT}/labels/production");
@@ -161,7 +161,7 @@ fn story(place: &Place, store: &str, edit: Edit<'_>) {
     let drawn = draws(one);
     assert!(drawn.contains(&Some(1)), "{drawn:?}");
     assert_eq!(draws(two), drawn, "{store}");
-    // A replica that starts later gets the same result.
+    // A replica that starts later selects the same versions.
     let third = start();
     assert_eq!(draws(&third), drawn, "{store}");
     drop(third);

@@ -9,7 +9,7 @@ use crate::pseudo_terminal::Terminal;
 #[test]
 fn connections_are_kept_listed_used_and_forgotten() {
     let place = Place::new().with(&[("hello.tmpl", "Hello")]);
-    // The program's own SQLite store can be queried like any other file.
+    // The SQLite store of quillet can be queried like any other file.
     let hello = [
         "prompt",
         "add",

@@ -130,8 +130,8 @@ fn nothing_is_left_behind() {
             assert_eq!(child.try_wait().unwrap(), None, "it ended by itself");
             std::thread::sleep(Duration::from_millis(5));
         }
-        // By then the signal handlers are probably installed. Without them, the signal kills the
-        // process.
+        // The signal handlers are probably installed after this pause. Without a handler, the
+        // signal kills the process.
         std::thread::sleep(Duration::from_millis(300));
         let id = rustix::process::Pid::from_child(&child);
         rustix::process::kill_process(id, signal).unwrap();

@@ -42,7 +42,7 @@ fn a_question_without_quotes_is_recognised() {
         (Some(0), &quoted.out),
         "{words:?}"
     );
-    // Even if one of the words is the name of a command.
+    // Even a word that is the name of a command is part of the question.
     let done = Place::new().run(&["sql", "show", "tables", "--db", "demo"]);
     done.fails(4, &["found no table that shares a word"]);
 }

@@ -25,7 +25,7 @@ fn lines_of_a_pipe_are_answered_and_go_on_from_one_another() {
         "{done:?}"
     );
     assert_eq!(rows[rows.len() - 2], "count(*)", "{done:?}");
-    // Without --run, a question only prints its query. SQL that the user types is executed.
+    // Without `--run`, a question only prints its query, but SQL that the user types is executed.
     let done = talk(
         &place,
         &["--db", "demo"],
@@ -33,7 +33,7 @@ fn lines_of_a_pipe_are_answered_and_go_on_from_one_another() {
     );
     assert!(done.out.starts_with("SELECT count(*)"), "{done:?}");
     assert!(done.out.ends_with("───\n 7\n"), "{done:?}");
-    // On its own, the second question has no meaning.
+    // The second question refers to the first, so it has no meaning on its own.
     let done = talk(
         &place,
         &["--db", "demo"],
@@ -108,8 +108,7 @@ fn control_c_ends_the_query_and_not_the_session() {
     terminal.types(
         "with recursive n(i) as (select 1 union all select i + 1 from n) select max(i) from n\r",
     );
-    // The terminal echoes the typed line. The query runs when the terminal is back in its normal
-    // mode.
+    // The query starts only after the terminal has echoed the line and is back in its normal mode.
     std::thread::sleep(std::time::Duration::from_millis(700));
     crate::ask::interrupt(&terminal.child);
     terminal.until("stopped");

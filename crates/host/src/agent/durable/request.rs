@@ -153,7 +153,7 @@ mod tests {
         let written = admitted(&admission);
         let read: Admission = serde_json::from_value(written.clone()).unwrap();
         assert_eq!(admitted(&read), written);
-        // Requests recorded by older versions lack newer members.
+        // Recorded requests of older versions lack newer members.
         let old = json!({"who": {"key": "k", "scope": "s"}, "request_id": "r", "request": {}});
         let read: Admission = serde_json::from_value(old).unwrap();
         assert!(read.request.tools.ask.is_empty());

@@ -82,8 +82,8 @@ impl AgentService {
         let Some(head) = head.filter(|head| is_ours(&head.kind)) else {
             return Ok(None);
         };
-        // Another replica may still own the event log. Readers learn about the new owner from the
-        // log.
+        // Another replica may still own the event log, from which readers learn about the new
+        // owner.
         let permit = self
             .parts
             .runs

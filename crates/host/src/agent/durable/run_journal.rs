@@ -341,8 +341,8 @@ impl RunJournal {
     /// Queues an event for the next write, for code that cannot await, such as `Drop`.
     pub(in crate::agent) fn later(&self, step: JournalEvent) {
         let mut doing = self.doing();
-        // Results that arrive after the stop are discarded. The process that resumes the run
-        // repeats those calls.
+        // Results that arrive after the stop are discarded. The process that resumes the run makes
+        // those calls again.
         if !doing.has_stopped {
             doing.later.push(step);
         }
@@ -402,8 +402,8 @@ impl RunJournal {
     /// activity that is not recorded. A write whose confirmation was lost is detected, not
     /// repeated.
     async fn put(&self, step: JournalEvent, standing: &RunSnapshot) -> Result<(), StoreError> {
-        // The queued events come first in the same write: the event that depends on them is never
-        // recorded alone.
+        // The queued events come first in the same write, so that an event is never recorded
+        // without those that it depends on.
         let mut steps = std::mem::take(&mut self.doing().later);
         steps.push(step);
         match &self.pages {
@@ -443,7 +443,7 @@ impl RunJournal {
                 }
                 Err(error) => error,
             };
-            // The epoch was outdated: another process has acquired the lease.
+            // The epoch was outdated, because another process has acquired the lease.
             if error.kind == StoreErrorKind::Conflict {
                 self.lost.store(true, Ordering::Release);
             }
@@ -451,7 +451,7 @@ impl RunJournal {
                 return Err(error);
             }
             sleep(PAUSE).await;
-            // The events may have arrived although the confirmation was lost.
+            // The events may be in the journal although the confirmation was lost.
             if let Ok(Some(head)) = journal.head(run).await
                 && head.last >= *last + count
             {
@@ -555,7 +555,7 @@ async fn renew(
         sleep(lease / 3).await;
         match journal.renew(&run, epoch, lease).await {
             Ok(true) => {}
-            // The lease of a run that waits or has ended was released.
+            // The lease of a run that is waiting or has ended was released by this process.
             Ok(false) if given_back.load(Ordering::Acquire) => return,
             Ok(false) => {
                 tracing::warn!(run = &*run, "another process has resumed this run");

@@ -71,7 +71,7 @@ impl JournalledTool {
             return Err(paused_error());
         }
         // The call is recorded before it is made, so that after a crash the next process knows that
-        // it may have run.
+        // it may have been made.
         self.book.go_live();
         self.book
             .write(called)

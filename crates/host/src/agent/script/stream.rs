@@ -280,7 +280,7 @@ impl ScriptEventStream {
             if !book.is_waiting() {
                 return;
             }
-            // Yielding first lets calls that are about to begin do so before the stop.
+            // The yield lets calls that are about to begin do so before the stop.
             if let Some(run) = self.run.as_mut()
                 && let Some(ended) = futures_util::FutureExt::now_or_never(run)
             {
@@ -381,7 +381,7 @@ impl ScriptEventStream {
         if !is_new {
             return;
         }
-        // The call was in progress when the previous process stopped.
+        // The call started in a previous process, so this stream has not reported its start yet.
         if !open.is_told {
             self.push(started(&open));
         }
@@ -410,7 +410,8 @@ impl ScriptEventStream {
         let whole = outcome.text();
         let rest = match whole.strip_prefix(self.said.as_str()) {
             Some(rest) => rest.to_owned(),
-            // Printed text is not part of the result.
+            // The streamed text was printed and is not a part of the result, so the whole result
+            // follows.
             None => whole.clone(),
         };
         if !rest.is_empty() {

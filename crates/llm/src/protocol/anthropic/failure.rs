@@ -45,7 +45,7 @@ fn kind(code: &str, status: Option<u16>, message: &str) -> ModelErrorKind {
         ("billing_error", _) => ModelErrorKind::Quota,
         ("permission_error", _) => ModelErrorKind::Forbidden,
         ("not_found_error", _) => not_found(message),
-        // The body is too large for the service; fewer or smaller messages help.
+        // The body is too large for the service, so a shorter conversation helps.
         ("request_too_large", _) => ModelErrorKind::ContextLength,
         ("rate_limit_error", _) => ModelErrorKind::RateLimited,
         ("timeout_error", _) => ModelErrorKind::Timeout,

@@ -24,7 +24,7 @@ fn close(schema: &mut Value, levels: usize) {
                 let open = members.entry("additionalProperties");
                 open.or_insert(Value::Bool(false));
             }
-            // These contain data instead of schemas.
+            // The values of these keywords are data and not schemas.
             let is_schema = |key: &str| !matches!(key, "const" | "default" | "enum" | "examples");
             let inner = members.iter_mut().filter(|(key, _)| is_schema(key));
             inner.for_each(|(_, schema)| close(schema, levels));

@@ -238,7 +238,8 @@ fn tool_choice(options: &ChatOptions) -> Option<Value> {
     if options.tools.is_empty() {
         return None;
     }
-    // Anthropic has this switch inside `tool_choice`, so it needs one even if the request has none.
+    // `tool_choice` contains this switch in Anthropic's API, so it is added even if the request has
+    // none.
     let one_by_one = options.parallel_tool_calls == Some(false);
     let mut choice = match &options.tool_choice {
         None if one_by_one => json!({"type": "auto"}),
@@ -270,8 +271,8 @@ fn thinking_of(model: &str, options: &ChatOptions, turns: &[AnthropicMessage]) -
         return ThinkingRequest::default();
     }
     let thinking = thinking::of_effort(model, effort, asked_tokens(options));
-    // With a budget, a turn with open calls must start with a thinking block. A turn from another
-    // provider has none, so thinking is disabled.
+    // With a thinking budget, a turn with open calls must start with a thinking block. A turn from
+    // another provider has no such block, so thinking is disabled.
     if thinking.budget > 0 && is_in_thoughtless_calls(turns) {
         return ThinkingRequest::default();
     }

@@ -15,7 +15,7 @@ use super::parts::{self, string};
 use crate::protocol::{Decoder, broken, made, parse};
 
 /// Maximum number of answers to one request; no model returns more.
-// The index comes from the server and is used as a map key.
+// The server controls the index, which is a map key, so it needs a bound.
 const MOST_CANDIDATES: u64 = 128;
 
 /// State of a partially decoded answer.
@@ -217,7 +217,7 @@ impl Candidate {
         let name = call.get("name").and_then(Value::as_str);
         let open = self.open.as_ref().and_then(|open| open.call.get("name"));
         match name.filter(|name| !name.is_empty()) {
-            // The end of a call that is already closed.
+            // The call is already closed, so the end marker is ignored.
             None if self.open.is_none() => return Ok(()),
             Some(name) if open.is_some_and(|open| open != name) => self.cut_open(choice, events),
             _ => {}

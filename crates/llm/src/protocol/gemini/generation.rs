@@ -27,8 +27,8 @@ pub(super) fn thinking(model: &str, effort: &str) -> Option<Value> {
     let is_pro = model.contains("pro");
     if generation >= (3, 0) {
         let level = match effort {
-            // Thinking cannot be disabled for these models. The larger ones do not even support the
-            // `minimal` level.
+            // Thinking cannot be disabled for these models. The larger models do not support the
+            // `minimal` level either.
             "none" | "minimal" if is_pro => "low",
             "none" => "minimal",
             "xhigh" | "max" => "high",

@@ -132,8 +132,8 @@ fn result(
     let id = message.tool_call_id.as_deref().unwrap_or_default();
     let call = calls.get(id);
     if let Some(own) = native(message, WIRE) {
-        // A result without a known call is placed last. It came from this provider, which can
-        // assign it.
+        // A result without a known call comes last. It came from this provider, which can match it
+        // to its call.
         let number = call.map_or(usize::MAX, |call| call.number);
         let own = own.iter().map(|part| (number, part.clone()));
         turn("user", true, turns).parts.extend(own);
@@ -175,7 +175,7 @@ fn sign_calls(turns: &mut [GeminiContent]) {
             .iter_mut()
             .find(|(_, part)| part.get("functionCall").is_some());
         if let Some((_, call)) = call.filter(|(_, call)| call.get("thoughtSignature").is_none()) {
-            // Only the first of parallel calls has a signature.
+            // Only the first of several parallel calls has a signature.
             call["thoughtSignature"] = json!(NO_SIGNATURE);
         }
     }
@@ -208,7 +208,7 @@ fn declaration(offer: &ToolOffer) -> Option<Value> {
     };
     let mut declaration = json!({"name": name, "description": description});
     if !parameters.is_null() {
-        // Not `parameters`, which accepts only a subset of OpenAPI schemas.
+        // `parameters` is not used, because it accepts only a subset of OpenAPI schemas.
         declaration["parametersJsonSchema"] = parameters.clone();
     }
     Some(declaration)

@@ -17,8 +17,8 @@ use super::write::sends_completion_tokens;
 use crate::protocol::wire_name::OPENAI_CHAT as WIRE;
 
 /// Maximum length of call ids that every server except Mistral's accepts; see [`CallIds`].
-// The limit of OpenAI and Azure. Longer ids are replaced by the encoder, so such a request cannot
-// be passed through.
+// OpenAI and Azure accept ids of at most this length. The encoder replaces longer ids, so such a
+// request cannot be passed through.
 const LONGEST_ID: usize = 40;
 
 /// Parses a request body; `None` if it cannot be passed through.
@@ -30,7 +30,7 @@ pub fn read_wire(body: &[u8]) -> Option<WireRequest> {
         (None, None) => None,
         (Some(_), None) => Some("max_tokens"),
         (None, Some(_)) => Some("max_completion_tokens"),
-        // The decoder would drop one of the two, so the bodies would differ.
+        // The decoder would drop one of the two fields, so the bodies would differ.
         (Some(_), Some(_)) => return None,
     };
     Some(WireRequest {
@@ -69,16 +69,15 @@ pub(super) fn body(wire: &OpenAiChat, model: &str, request: &WireRequest) -> Opt
     }
     let mut added = String::new();
     if request.stream.is_none() {
-        // Some servers stream by default. The encoder always sets the member, so pass-through does
-        // too.
+        // Some servers stream by default. The encoder always sends `stream`, so pass-through must
+        // send it too.
         added.push_str("\"stream\":false,");
     }
     if request.streams() && wire.include_usage && !request.asks_usage {
         added.push_str("\"stream_options\":{\"include_usage\":true},");
     }
-    // Inserted at the start, where a comma always follows: the parser has checked that the body is
-    // an object with at least one member. At the end, the need for a comma would have to be
-    // checked.
+    // The members are inserted at the start, where a comma always follows, because the body is an
+    // object with at least one member. At the end, a comma would not always be needed.
     let from = request.body.iter().position(|byte| *byte == b'{')? + 1;
     let (open, rest) = request.body.split_at_checked(from)?;
     Some([open, added.as_bytes(), rest].concat())

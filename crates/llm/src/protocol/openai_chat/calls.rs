@@ -103,7 +103,7 @@ impl ToolCallAssembler {
         // `position` returns the length of the list for a call that does not exist yet.
         let is_new = position == self.calls.len();
         if is_new && name.is_none() && arguments.is_empty() {
-            // The name of a call may come after its id.
+            // The name of a call may arrive after its id.
             self.announced = id.map(|id| (piece.index, id)).or(self.announced.take());
             return Ok(None);
         }
@@ -146,7 +146,8 @@ impl ToolCallAssembler {
         let next = self.calls.len();
         let differs = |call: &PartialCall| id.is_some_and(|id| has_name && id != call.id);
         let found = match (number, id) {
-            // From the end: if a server reuses numbers, the latest call is the open one.
+            // The search starts at the end, because the latest call with a reused number is the
+            // open one.
             (Some(_), _) => self.calls.iter().rposition(|call| call.number == number),
             (None, Some(id)) => self.calls.iter().rposition(|call| call.id == id),
             (None, None) => next.checked_sub(1),

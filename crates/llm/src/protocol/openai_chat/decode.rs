@@ -137,7 +137,7 @@ impl ChatDecoder {
     /// Decodes a chunk. Some gateways send several as a list, or `null` to keep a connection open.
     fn read(&mut self, data: &[u8], events: &mut Vec<ChatEvent>) -> Result<(), ModelError> {
         let data = data.trim_ascii();
-        // Checked before parsing, because `null` would otherwise be an error.
+        // Some gateways send `null` to keep the connection open, and the parser would reject it.
         if data == b"null" {
             return Ok(());
         }
@@ -204,7 +204,7 @@ impl ChatDecoder {
             return Err(openai_error::inside(&openai_error::error_fields(&error)));
         }
         let progress = self.choices.entry(index).or_default();
-        // A server that sends both fills only the one for the current mode.
+        // A server that sends both `delta` and `message` fills only the one for the current mode.
         let delta = if self.is_whole {
             choice.message.or(choice.delta)
         } else {
@@ -346,8 +346,8 @@ impl ChatDecoder {
             [] => is_usage && self.started,
             choices => !is_usage && choices.iter().all(|choice| self.is_plain(choice)),
         };
-        // Two parts of one answer in the same chunk would require checking their order.
-        // Quadratic, but `n` is small and usually 1.
+        // If a chunk contains two parts of one answer, their order would have to be checked, so it
+        // is not passed through. The check is quadratic, but `n` is small and usually 1.
         let twice = piece.choices.iter().enumerate().any(|(at, choice)| {
             let before = piece.choices.iter().take(at);
             before.into_iter().any(|other| other.index == choice.index)
@@ -461,7 +461,7 @@ fn meaning(raw: &str, has_no_calls: bool) -> FinishReason {
         "length" | "max_tokens" | "model_length" => FinishReason::Length,
         "content_filter" => FinishReason::ContentFilter,
         "error" | "insufficient_system_resource" | "abort" => FinishReason::Error,
-        // Clients use the finish reason: with `stop` they would ignore the calls.
+        // Clients rely on the finish reason and would ignore the calls if it were `stop`.
         _ if !has_no_calls => FinishReason::ToolCalls,
         _ => FinishReason::Stop,
     }
@@ -475,7 +475,7 @@ fn read_delta(
 ) -> Result<(), ModelError> {
     let content = delta.content.unwrap_or_default();
     let details = delta.reasoning_details.unwrap_or_default();
-    // Some providers send the reasoning in several members.
+    // Some providers send the same reasoning in several members, so only the first is used.
     let mut reasoning = non_empty(delta.reasoning_content)
         .or_else(|| non_empty(delta.reasoning))
         .unwrap_or_else(|| ReasoningState::visible(&details));

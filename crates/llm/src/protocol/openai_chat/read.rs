@@ -153,7 +153,7 @@ fn part(given: &Value) -> Result<ContentPart, String> {
             given.get("refusal").and_then(text).unwrap_or_default(),
         )),
         "thinking" => Ok(ContentPart::text("")),
-        // Extensions of OpenRouter and Mistral that contain a URL.
+        // OpenRouter and Mistral add these parts, which contain a URL.
         "video_url" | "document_url" => {
             let address = given.get(kind).unwrap_or(&Value::Null);
             let url = address.get("url").unwrap_or(address);

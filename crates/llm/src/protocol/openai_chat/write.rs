@@ -56,7 +56,8 @@ fn options(
     for (key, value) in written {
         match key.as_str() {
             "model" | "messages" | "stream" | "tools" => {}
-            // Remainder of a request in the Responses API.
+            // A request in the Responses API may set this option, which the Chat API does not
+            // support.
             "text" => {}
             "reasoning" if is_summary(&value) => {}
             "max_tokens" if sends_completion_tokens(wire.token_field, model) => {
@@ -137,7 +138,7 @@ fn messages(wire: &OpenAiChat, model: &str, messages: &[Message]) -> Result<Valu
         foreign: calls.map(|call| call.id.as_str()).collect(),
     };
     let mut written = Vec::with_capacity(messages.len());
-    // Media in tool results, which this API accepts only from users.
+    // This API accepts media only from users, so media in tool results is collected here.
     let mut pictures: Vec<Value> = Vec::new();
     for (index, message) in messages.iter().enumerate() {
         // Results of parallel calls must follow each other directly, so media waits until the last
@@ -173,7 +174,7 @@ fn media_of_result(message: &Message) -> Option<(Message, Vec<Value>)> {
         return None;
     };
     let native = message.native.as_ref().filter(|native| native.wire == WIRE);
-    // The turn came in this format, so its server accepts media in results.
+    // The server sent this turn in the same format, so it accepts media in results.
     if native.is_some_and(|native| native.content.get("content").is_some()) {
         return None;
     }
@@ -266,7 +267,7 @@ impl WriteContext<'_> {
         let ids = self.wire.call_ids;
         let is_short = (1..=40).contains(&id.len());
         let is_fine = match ids {
-            // A long id of the server itself is fine; a long id of another provider may not be.
+            // The server accepts its own long ids, but may reject a long id of another provider.
             CallIds::Any => is_short || (!id.is_empty() && !self.foreign.contains(id)),
             CallIds::Short => is_short,
             CallIds::Nine => id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()),
@@ -303,7 +304,7 @@ fn lay_over(written: &mut JsonObject, native: &Value) {
     for (key, value) in native.as_object().into_iter().flatten() {
         match (written.get_mut(key), value) {
             (Some(Value::Array(there)), Value::Array(extra)) if key == "tool_calls" => {
-                // Extras were collected in the order of the calls.
+                // The extras are in the order of the calls.
                 for (call, extra) in there.iter_mut().zip(extra) {
                     let extra = extra.as_object().cloned().unwrap_or_default();
                     call.as_object_mut()

@@ -121,7 +121,7 @@ fn other(item: &Value) -> Result<Message, String> {
             let id = id.ok_or("call_id: missing, must be the id of the call")?;
             Message::tool(id, content(item.get("output"))?)
         }
-        // A result for a built-in tool, which only the provider understands.
+        // The item is a result of a built-in tool, which only the provider can interpret.
         _ => Message::new(Role::User, ""),
     };
     Ok(with_words(message, vec![item.clone()]))

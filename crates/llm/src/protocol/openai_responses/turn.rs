@@ -98,7 +98,7 @@ impl ResponseState {
         let number = |name: &str| event.get(name).and_then(Value::as_u64);
         let text = |name: &str| event.get(name).and_then(Value::as_str).unwrap_or_default();
         let index = number("output_index").unwrap_or_default();
-        // Reasoning summaries number their parts in another member.
+        // Events of reasoning summaries have the number of the part in another member.
         let part = number("content_index").or_else(|| number("summary_index"));
         let part = part.unwrap_or_default();
         match kind {
@@ -188,7 +188,7 @@ impl ResponseState {
         else {
             return Ok(());
         };
-        // `done` repeats the item of `added`.
+        // `done` repeats the item of `added`, so a known call is not announced again.
         if self.item(index)?.call.is_some() {
             return Ok(());
         }
@@ -202,7 +202,7 @@ impl ResponseState {
         events.push(ChatEvent::ToolCall {
             choice: 0,
             index: call,
-            // Results refer to the id of the call, not to that of the item.
+            // Results refer to the id of the call and not to the id of the item.
             id: Some(text("call_id").unwrap_or_else(crate::protocol::made::call_id)),
             name: text("name"),
             arguments: String::new(),
@@ -263,8 +263,8 @@ impl ResponseState {
         events: &mut Vec<ChatEvent>,
     ) -> Result<(), ModelError> {
         let told = self.item(index)?.told.get(&(kind, part)).copied();
-        // Compared by length only. If the complete text is shorter than the streamed one, the
-        // streamed text is preserved.
+        // The texts are compared by length only. If the complete text is shorter than the streamed
+        // one, the streamed text is preserved.
         let rest = whole.get(told.unwrap_or(0)..).unwrap_or_default();
         self.emit_delta(index, kind, part, rest, events)
     }

@@ -99,7 +99,7 @@ pub fn differences_of(expected: &Value, read: &Read) -> Vec<String> {
     same_calls(&last["tool_calls"], &choice.tool_calls, &mut same);
     let state = last["provider_state"].as_array();
     for piece in state.into_iter().flatten() {
-        // Gemini's signatures are a member of their part.
+        // Gemini sends a signature as a member of its part.
         let piece = &match piece["type"].as_str() {
             Some("thought_signature") => json!({"thoughtSignature": piece["value"]}),
             _ => piece.clone(),

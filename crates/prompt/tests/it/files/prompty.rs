@@ -202,7 +202,7 @@ fn load_vectors() {
     let vectors = file["sets"]["LoadVectors"].as_array().unwrap();
     let given = |vector: &&Tree| vector["input"]["fixture"].is_null();
     let (with_text, of_files): (Vec<&Tree>, Vec<&Tree>) = vectors.iter().partition(given);
-    // Their texts are files in prompty's repository, which the vectors do not include.
+    // These texts are in files of prompty's repository, which the vectors do not include.
     assert_eq!(of_files.len(), 7);
     let mut tally = Tally::default();
     for vector in &with_text {

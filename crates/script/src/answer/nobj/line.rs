@@ -25,7 +25,7 @@ pub(super) fn lines(text: &str, before: usize) -> Result<Vec<NobjLine<'_>>, Answ
     let mut rest = text.lines().enumerate();
     while let Some((at, raw)) = rest.next() {
         let trimmed = raw.trim();
-        // Models put rules between sections; such a line is not a field.
+        // Models write rules (`---`) between sections; such a line is not a field.
         if trimmed.is_empty() || is_rule(trimmed) {
             continue;
         }
@@ -40,7 +40,7 @@ pub(super) fn lines(text: &str, before: usize) -> Result<Vec<NobjLine<'_>>, Answ
         if let Some((head, opened)) = said.split_once(BLOCK) {
             let (block, closed) = block(opened, &mut rest);
             if !closed {
-                // An unclosed text would swallow all later fields, so it is an error.
+                // An unclosed text would include all later fields, so it is an error.
                 let message = "unclosed text: `\"\"\"` is missing at its end";
                 return Err(
                     AnswerParseError::new(message).with_position(line.number, line.indent + 1)
@@ -113,7 +113,8 @@ fn without_bullet(line: &str) -> (bool, &str) {
         }
     };
     match marks {
-        // A bullet needs white space after it: `-5`, `3.14` and `**name**` are values and names.
+        // A bullet needs white space after it, because `-5`, `3.14` and `**name**` are values and
+        // names.
         Some(rest) if rest.starts_with(char::is_whitespace) => (true, rest.trim()),
         _ => (false, line),
     }

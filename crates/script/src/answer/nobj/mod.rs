@@ -25,7 +25,7 @@ pub(super) fn read(text: &str, schema: Option<&Json>) -> Result<Value, AnswerPar
     if !kinds.is_empty() && !kinds.contains(&"object") {
         return scalar_or_list(piece, schema.unwrap_or(&Json::Null), &kinds);
     }
-    // Models fall back to JSON for objects. Accepting it saves another request.
+    // For objects, models sometimes answer in JSON. Accepting JSON avoids another request.
     let looks_like_json = piece.trim_start().starts_with('{');
     if let Some(Ok(value)) = looks_like_json.then(|| super::json::read(piece)) {
         return Ok(match schema {

@@ -108,10 +108,10 @@ impl<'a> NobjField<'a> {
             Some((found, name, text, many, kind))
         });
         let mut named: Vec<_> = named.collect();
-        // A split at a name of the schema is preferred; without one, the first verb is used.
+        // The text is split at a name of the schema, or else at the first verb.
         let known = named.iter().position(|(found, ..)| found.is_some());
         let open = schema.and_then(|schema| schema.get("additionalProperties"));
-        // With a closed schema, prose that contains a verb must not become a field.
+        // If the schema is closed, prose that contains a verb must not become a field.
         let strict = properties.is_some_and(|all| !all.is_empty()) && open != Some(&true.into());
         let at = match (known, strict) {
             (Some(at), _) => at,
@@ -207,7 +207,7 @@ fn objects(
         rest = next;
         let mut group = vec![first.clone()];
         if let Some(second) = own.first() {
-            // The first field follows the bullet, the others are below it.
+            // The first field is on the line of the bullet, and the other fields are below it.
             if let Some(head) = group.first_mut() {
                 head.indent = second.indent;
                 head.bullet = second.bullet;
@@ -235,7 +235,7 @@ fn splits(text: &str) -> Vec<(&str, &str, bool)> {
         return VERBS.iter().filter_map(verb).take(1).collect();
     }
     let found = VERBS.iter().filter_map(|(verb, many)| {
-        // A verb at the very start has no name before it.
+        // A verb at the start of the text has no name before it.
         let at = text.char_indices().skip(1).map(|(at, _)| at);
         let mut at = at.filter(|at| text.get(*at..).is_some_and(|rest| rest.starts_with(verb)));
         let at = at.next().or_else(|| open_end(text, verb))?;
@@ -321,7 +321,7 @@ pub(super) fn fit(text: &str, schema: Option<&Json>) -> Value {
 
 /// Guesses the type of a text; a quoted one is a string.
 fn guess(text: &str, plain: &str) -> Value {
-    // Quotes mark a string explicitly: `"30"` is not a number. Emphasis marks are only decoration.
+    // Quotes mark a string explicitly, so `"30"` is not a number. Emphasis marks have no meaning.
     if plain.len() < text.len() && !text.starts_with(['*', '_']) {
         return plain.into();
     }

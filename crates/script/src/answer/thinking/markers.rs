@@ -169,7 +169,7 @@ fn names(part: AnswerPart, tag: &ThinkingTag, others: &[&str]) -> Vec<(AnswerPar
     };
     let head = head.trim_end_matches([':', '：']).to_lowercase();
     let mut names = vec![(part, head.clone())];
-    // Synonyms apply only to the default headings. An author's own heading must match as written.
+    // The default headings have synonyms. A heading that the author sets must match exactly.
     if others.contains(&head.as_str()) {
         names.extend(others.iter().map(|name| (part, (*name).to_owned())));
     }

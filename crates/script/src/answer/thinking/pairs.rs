@@ -23,8 +23,8 @@ pub(super) struct TagPairs {
     held: String,
 }
 
-// Maximum number of bytes of white space before a first tag. They are held back until a tag can be
-// ruled out, so their number must be limited.
+// Maximum number of bytes of white space before the first tag. White space is held back until the
+// parser knows that no tag follows, so its length must be limited.
 const MOST_HELD: usize = 1_024;
 
 type AnswerParts = Vec<(AnswerPart, String)>;

@@ -68,7 +68,7 @@ impl Splitter {
     pub fn new(thinking: &ThinkingSettings) -> Self {
         let by = match (&thinking.think_regex, &thinking.answer_regex) {
             (None, None) => SplitMethod::Marks(Box::new(MarkerPair::new(thinking))),
-            // Patterns need the whole text. They do not apply in mode `off`, so that the answer can
+            // Patterns need the whole text. They are ignored in mode `off`, so that the answer can
             // be streamed.
             _ if thinking.mode == ThinkingMode::Off => {
                 SplitMethod::Marks(Box::new(MarkerPair::new(thinking)))
@@ -117,7 +117,8 @@ impl Splitter {
     fn trim(&mut self, mut split: SplitAnswer) -> SplitAnswer {
         // A model that thinks without being asked leaves white space before its answer.
         self.trims |= !split.thinking.trim().is_empty();
-        // A run of white space is not scanned again for each chunk, however long it becomes.
+        // White space is counted only once, so that a long sequence of it is not scanned again for
+        // each chunk.
         if split.answer.trim().is_empty() {
             self.blanks.push_str(&split.answer);
             split.answer.clear();
@@ -211,7 +212,8 @@ fn inside(parts: Vec<(AnswerPart, String)>, split: &mut SplitAnswer) -> String {
     let mut outside = String::new();
     for (part, text) in parts {
         match part {
-            // `TagPairs` reports text inside a pair as thinking, but this pair marks the answer.
+            // `TagPairs` reports text inside a pair as thinking, but here the pair marks the
+            // answer.
             AnswerPart::Thinking => split.answer.push_str(&text),
             AnswerPart::Answer => outside.push_str(&text),
         }

@@ -225,7 +225,8 @@ fn parents(above: &str, mut indent_of: usize) -> Vec<String> {
     for line in above.lines().rev() {
         let own = indent(line);
         let row = line.trim();
-        // A list may be in the column of its key, because each dash counts as one column.
+        // Scripts are searched from the script itself to its oldest parent, because the nearest
+        // declaration is the one that runs.
         if row.is_empty() || row.starts_with('#') || own >= indent_of {
             continue;
         }

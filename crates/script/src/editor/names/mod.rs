@@ -55,7 +55,7 @@ fn walk<'a>(
 pub(super) fn mark_at(document: &ScriptDocument, at: usize) -> Option<NamedSymbol> {
     let marks = marks(document, Some(at));
     let there = marks.into_iter().filter(|mark| holds(mark.span, at));
-    // Marks nest: for a variable inside a hole, the narrowest mark is the intended one.
+    // Marks can be nested, and the narrowest one is wanted, for example a variable inside a hole.
     there.min_by_key(|mark| mark.span.end - mark.span.start)
 }
 

@@ -193,7 +193,7 @@ impl<'a> SymbolTexts<'a> {
                     tokens.push(SemanticToken::new(span.start, span.end, token.kind));
                 });
             }
-            // These tokens include all variables, so marks are not needed.
+            // The tokens already include all variables, so no marks are needed.
             return;
         }
         // An unfinished template cannot be compiled and has no names yet.
@@ -240,7 +240,7 @@ impl<'a> SymbolTexts<'a> {
     /// Adds arguments in parentheses. `sets` means that their names are variables to assign.
     pub(super) fn arguments(&mut self, text: &ScriptText, range: Range<usize>, sets: bool) {
         let inner = text.value.get(range.clone()).unwrap_or_default();
-        // Offsets in the text. The location in the file is computed for each mark.
+        // The span is relative to the text; the location in the file is computed for each mark.
         let (start, end) = (range.start, range.end);
         let Ok(arguments) = argument::parse_with(inner, Span { start, end }, BareWordPolicy::Text)
         else {

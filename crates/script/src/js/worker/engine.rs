@@ -51,8 +51,8 @@ impl JsEngine {
             }),
             Err(_) => {
                 shell.api.borrow_mut().take();
-                // The failed runtime has dropped its callbacks, so the shell is normally not
-                // shared. If it is, a dead port is returned.
+                // The failed runtime has dropped its callbacks, so normally nothing else shares the
+                // shell. If it is still shared, a port that does nothing is returned.
                 Rc::try_unwrap(shell).map_or_else(
                     |_| Err(Box::new(NoModules) as Box<dyn Port>),
                     |shell| Err(shell.into_port()),
@@ -149,8 +149,7 @@ impl JsEngine {
             return;
         };
         self.turn(piece, |ctx| {
-            // The cached objects of the job are read again, because the run may have changed them
-            // in the meantime.
+            // The cached objects of the job are read again, because the run may have changed them.
             self.shell.api(ctx, "renew")?.call::<_, ()>((piece,))?;
             let settle = self.shell.api(ctx, "settle")?;
             match result {
@@ -212,8 +211,7 @@ impl JsEngine {
     }
 
     fn fail(&self, piece: u64, error: JsError) {
-        // Code can catch an out-of-memory exception and continue, but the worker stops
-        // nevertheless.
+        // Code can catch an out-of-memory exception and continue, but the worker stops in any case.
         if error.kind == JsErrorKind::Memory {
             self.shell.clock.stop(TimeExceeded::Memory);
         }
@@ -233,8 +231,8 @@ impl JsEngine {
             match self.runtime.execute_pending_job() {
                 Ok(true) => {}
                 Ok(false) => return,
-                // The promise of the job holds the exception. It is only cleared here, because
-                // QuickJS otherwise keeps it pending.
+                // The exception is returned by the promise of the job. Here it is only cleared,
+                // because QuickJS otherwise keeps it pending.
                 Err(error) => error.0.with(|ctx| drop(ctx.catch())),
             }
         }
@@ -316,7 +314,8 @@ fn export(shell: &WorkerShell, entry: &Array<'_>) -> rquickjs::Result<ModuleExpo
         _ => {
             let value = entry.get(2)?;
             let passed = convert::from_js(shell, &value);
-            // An export that cannot be passed, such as a cyclic object, is still available by name.
+            // An export that cannot be passed, such as a cyclic object, still has its name, with
+            // the value `undefined`.
             ExportKind::Value(passed.unwrap_or_else(|error| {
                 let _ = failure::caught(shell, entry.ctx(), &error);
                 JsValueRef::Undefined
@@ -336,7 +335,7 @@ pub(super) fn compile<'js, T: rquickjs::FromJs<'js>>(
     file: &str,
 ) -> rquickjs::Result<T> {
     let mut options = EvalOptions::default();
-    // rquickjs uses strict mode by default.
+    // rquickjs uses strict mode by default, but scripts need sloppy mode.
     options.strict = false;
     // rquickjs would panic on a NUL in the file name.
     options.filename = Some(file.replace('\0', "\u{fffd}"));
@@ -351,8 +350,8 @@ fn expression<'js>(ctx: &Ctx<'js>, code: &str) -> rquickjs::Result<Function<'js>
     let waits = if code.contains("await") { "async " } else { "" };
     compile(
         ctx,
-        // `with` resolves bare names through a proxy of the runtime and requires sloppy mode. The
-        // line breaks end a trailing `//` comment.
+        // `with` resolves bare names through a proxy of the runtime, and works only in sloppy mode.
+        // The line breaks end a trailing `//` comment.
         &format!("({waits}function(){{with(arguments[0]){{return (\n{code}\n)}}}})"),
         failure::EXPRESSION,
     )
@@ -380,8 +379,7 @@ pub(super) fn define<'js>(
     };
     let mut code = definition.code.clone();
     if let Some(at) = keyword {
-        // Without the keyword, a shorthand such as `name(a) { … }` is a method and not an
-        // expression.
+        // Without the keyword, `name(a) { … }` is a method and not an expression.
         code.insert_str(at, "function ");
     }
     let file = format!("{}{}{}", definition.filename, failure::DEFINITION, id.0);

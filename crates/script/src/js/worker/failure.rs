@@ -236,7 +236,7 @@ fn origin(shell: &WorkerShell, file: &str, place: CodePosition) -> Option<(Code,
 
 /// Marks an exception as a syntax error in the given code.
 pub(super) fn mark_syntax(object: &Object<'_>) {
-    // If the mark cannot be set, the name of the exception still identifies it.
+    // If the mark cannot be set, the name of the exception still identifies its kind.
     let _ = object.set(KIND, "\"Syntax\"");
 }
 

@@ -55,7 +55,8 @@ fn resolve(
     required: bool,
 ) -> rquickjs::Result<String> {
     let from = from
-        // Functions of a script have a virtual file name that ends with their id.
+        // The virtual file name of a function ends with the id of the function, which is removed
+        // here.
         .rsplit_once(failure::DEFINITION)
         .map_or(from, |(file, _)| file);
     let request = ImportRequest {
@@ -243,7 +244,7 @@ fn bridge<'js>(
     module: &ResolvedModule,
 ) -> rquickjs::Result<Module<'js, Declared>> {
     let names = match module.kind {
-        // JSON has only a default export in ES modules.
+        // In ES modules, JSON has only a default export.
         ModuleKind::Json => Vec::new(),
         _ => commonjs::names(&module.text),
     };

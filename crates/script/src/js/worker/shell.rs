@@ -218,7 +218,7 @@ impl WorkerShell {
             self.waiting.borrow_mut().insert(question, piece);
         }
         // Requests made during the wait have advanced the counter, but `last_question` must return
-        // this one.
+        // the number of this request.
         self.counter.set(question);
         answer
     }
@@ -267,11 +267,10 @@ impl WorkerShell {
         let promise = Persistent::save(ctx, promise);
         let mut rejected = self.rejected.borrow_mut();
         if is_handled {
-            // Attaching `catch` later in the same turn is allowed, so rejections are reported only
-            // at its end.
+            // A `catch` may be attached later in the same turn, so rejections are reported only at
+            // the end of the turn.
             rejected.retain(|(known, _)| *known != promise);
-        // Each entry keeps a promise alive, so a loop of rejections must not fill the host's
-        // memory.
+        // Each entry keeps a promise alive, so the list is limited to protect the host's memory.
         } else if rejected.len() < REJECTED {
             let words = reason.as_exception().and_then(rquickjs::Exception::message);
             rejected.push((
@@ -322,7 +321,8 @@ impl WorkerShell {
     /// pending.
     pub(super) fn report_finished(&self) {
         let is_ready = |piece: &u64, result: &mut Result<JobResult, JsError>| {
-            // Reporting a result with pending calls would lose the effects of those calls.
+            // A result with pending calls is not reported yet, because the effects of those calls
+            // would be lost.
             result.is_err() || !self.waiting.borrow().values().any(|owner| owner == piece)
         };
         let ready: Vec<_> = self.finished.borrow_mut().extract_if(is_ready).collect();
@@ -345,7 +345,7 @@ impl WorkerShell {
         if timers.len() >= TIMERS {
             return None;
         }
-        // The maximum delay in browsers and Node. `NaN` means no delay.
+        // The maximum delay is the same as in browsers and Node. `NaN` means no delay.
         let delay = Duration::from_secs_f64(delay.clamp(0.0, 2_147_483_647.0) / 1_000.0).max(TICK);
         let id = self.number();
         timers.push(Timer {

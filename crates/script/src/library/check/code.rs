@@ -29,7 +29,8 @@ pub(super) fn sets(code: &str) -> Sets<'_> {
                 return Sets::Unknown;
             }
         }
-        // `$set(name, 1)` and `$set(object)` compute the names. Literal names are among the words.
+        // `$set(name, 1)` and `$set(object)` set names that are known only at run time. Literal
+        // names are already among the words of the code.
         let written = behind.trim_start_matches('(').trim_start();
         if SETTERS.contains(word) && !written.starts_with(['{', '\'', '"']) {
             return Sets::Unknown;

@@ -70,7 +70,7 @@ fn settings(config: &Node, findings: &mut ScriptDiagnostics<'_>) {
         };
         report_settings(node, &map, findings);
     }
-    // Settings that may also be at the top level of the front matter.
+    // These settings are also valid at the top level of the front matter.
     let apart = ["shouldThink", "response_format", "forceJson"];
     let apart = apart
         .into_iter()

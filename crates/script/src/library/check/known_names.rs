@@ -89,7 +89,7 @@ impl KnownNames {
         for import in imports {
             known.import(import, resolved, library, findings).await;
         }
-        // The imports of a parent are reported when the parent is checked.
+        // The imports of a parent are reported when the parent itself is checked.
         known.open_functions |= resolved
             .bodies
             .iter()
@@ -208,7 +208,7 @@ impl KnownNames {
                 .extend(entry.value.as_str().map(str::to_owned));
         }
         for branch in &call.branches {
-            // Names in a list pattern are variables of its branch.
+            // Names in a list pattern are variables of the branch.
             if branch.key.value.contains('[') {
                 let names = words(&branch.key.value).map(|(_, name)| name.to_owned());
                 self.variables.extend(names);

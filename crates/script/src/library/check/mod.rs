@@ -52,7 +52,7 @@ pub async fn check(
         findings.add::<()>(wrong);
     }
     let known = KnownNames::of(&resolved, &plan, library, &mut findings).await;
-    // A check has no engine. Runs have the same standard formats.
+    // A check has no engine, but the standard formats are the same as in a run.
     let templates = Templates::new(Arc::new(TemplateFactory::standard()));
     config::check(&resolved, &templates, &mut findings);
     secret::check(script, &mut findings);

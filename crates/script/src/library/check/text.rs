@@ -272,7 +272,8 @@ impl TextChecker<'_> {
         findings: &mut ScriptDiagnostics<'_>,
     ) -> CallOutputs {
         let inner = text.value.get(range.clone()).unwrap_or_default();
-        // Offsets in the text. Their locations in the file are computed only for reported problems.
+        // The span is relative to the text. Locations in the file are computed only for reported
+        // problems.
         let (start, end) = (range.start, range.end);
         match argument::parse_with(inner, Span { start, end }, words) {
             Ok(arguments) => {

@@ -183,7 +183,7 @@ impl<'a, 'f> CheckWalk<'a, 'f> {
     }
 
     fn directive(&mut self, known: Directive, call: &CallExpr) {
-        // The parser has already checked directives with blocks.
+        // The parser has already checked directives that contain blocks.
         if known.spec().form == DirectiveForm::Plain {
             let inside = call.value.as_ref().and_then(Node::entries);
             for entry in inside.unwrap_or_default().iter().chain(&call.fields) {

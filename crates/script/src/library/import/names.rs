@@ -124,7 +124,7 @@ impl SelectionParser<'_> {
         if !self.findings.is_empty() {
             return Err(self.findings);
         }
-        // With exclusions alone, all other names are still imported.
+        // If the list contains only exclusions, all other names are still imported.
         if !self.listed.is_empty() {
             self.chosen.names = ImportNames::Listed(self.listed);
         }
@@ -165,7 +165,7 @@ impl SelectionParser<'_> {
         match &entry.value.data {
             NodeData::Map(_) if is_disabled(&entry.value) => self.except(name),
             NodeData::Map(_) => self.described(name, &entry.value),
-            // Checked before the aliases below, because `false` would otherwise be read as a name.
+            // Checked before aliases, because `false` would otherwise be an alias.
             NodeData::Scalar(_) if is_false(&entry.value) => self.except(name),
             NodeData::Scalar(scalar) if matches!(scalar.value, Value::Null | Value::Bool(true)) => {
                 self.take(ImportedFunction::named(name));
@@ -240,7 +240,7 @@ fn namespace(kind: &ImportKind) -> String {
     if let Some(stem) = name::stem(base) {
         return stem.to_owned();
     }
-    // Longer extensions first, because removing only `.js` would leave `.ai` in the name.
+    // Longer extensions are tried first, because removing only `.js` would leave `.ai` in the name.
     let ends = [
         ".ai.js", ".ai.mjs", ".ai.wasm", ".js", ".mjs", ".cjs", ".wasm",
     ];

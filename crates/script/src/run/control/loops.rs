@@ -117,7 +117,7 @@ struct LoopNames {
 impl LoopNames {
     fn of(call: &CallExpr) -> Self {
         let renamed = call.field("as");
-        // `as: item` names only the value.
+        // `as: item` names only the value and not the index.
         let value = renamed.and_then(Node::as_str);
         let name = |key: &str| {
             let given = renamed.and_then(|node| node.get(key)).and_then(Node::text);

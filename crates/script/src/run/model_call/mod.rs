@@ -253,7 +253,7 @@ impl ModelClient {
             role: question.role,
             closing: question.last && self.is_result(&ask),
         };
-        // Waiting for the model does not count as the script's own time.
+        // The time that the run waits for the model does not count as time of the script.
         let waiting = self.world().budget.waiting();
         let answer = call::ask(ask, &watch).await;
         drop(waiting);
@@ -414,7 +414,7 @@ impl ModelClient {
         ask.settings = settings;
         ask.suffix.clone_from(&question.suffix);
         ask.biases = biases;
-        // Constraints and tools are still built, so a dry run shows the complete request.
+        // Constraints and tools are still added, so that a dry run shows the complete request.
         ask.dry = world.withheld.is_some();
         Ok(ask)
     }

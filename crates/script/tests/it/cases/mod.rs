@@ -36,8 +36,8 @@ pub(crate) fn run_cases(cases: impl Iterator<Item = case::Case>) -> Result<Repor
         .map_err(|error| error.to_string())?;
     let verdict = |case: case::Case| {
         let (id, basis) = (case.id.clone(), case.basis.clone());
-        // Run on a thread with the default stack size, because scripts must not depend on a larger
-        // one.
+        // The test runs on a thread with the default stack size, because scripts must not depend on
+        // a larger one.
         let task = runtime.spawn(async move { run::twice(&case).await });
         let differences = runtime.block_on(task);
         Verdict {

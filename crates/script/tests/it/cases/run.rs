@@ -38,7 +38,7 @@ async fn compare(case: &Case) -> Result<Vec<String>, String> {
     if case.streamed_only {
         return Ok(found);
     }
-    // A new folder, because the first run may have left files.
+    // The second run needs a new folder, because the first run may have left files.
     let folder = Folder::of(case)?;
     let whole = once(case, &folder, false).await?;
     let other = check::differences(case, &whole);

@@ -67,7 +67,7 @@ mod tests {
             assert_eq!(name_of(id), name);
         }
         assert_eq!(id_of(""), None);
-        // Ids that no name maps to.
+        // These ids do not correspond to any client name.
         for id in ["50%off", "a/b", "a%zz", "a%2fb"] {
             assert_eq!(name_of(id), id);
         }

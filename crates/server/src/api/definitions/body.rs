@@ -43,7 +43,7 @@ pub(super) async fn definition(
             return Err(problem(ErrorCode::RequestQuery, message).with_param("form"));
         }
     }
-    // The text is stored as sent. JSON is only parsed to reject errors early.
+    // The text is stored as the client sent it. JSON is parsed only to reject errors early.
     let text = match kind {
         EntryKind::Agent if is_text => text,
         EntryKind::Prompt if is_text => script_definition(&text),

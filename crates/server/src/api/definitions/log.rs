@@ -121,7 +121,7 @@ pub(crate) async fn read(
     let lines = lines.await?;
     let last = lines.last().map(|line| line.number);
     json_body(&LogResponse {
-        // Number 1 is the first entry ever, so nothing can follow it.
+        // Number 1 is the first entry of the log, so no older entries follow.
         next: last.filter(|number| lines.len() == limit && *number > 1),
         lines: lines.into_iter().map(AuditLogItem::from).collect(),
     })

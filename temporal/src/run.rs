@@ -89,8 +89,8 @@ impl AgentRun {
                 NextCommand::Call(needs) => execute_calls(ctx, bounds, needs).await?,
                 NextCommand::Decide(waiting) => decisions(ctx, waiting).await?,
             }
-            // Checked between activities only: continuing as new would drop the result of a pending
-            // one.
+            // This is checked only between activities, because continuing as new would drop the
+            // result of a pending activity.
             if ctx.history_length() > MOST_EVENTS || ctx.continue_as_new_suggested() {
                 let course = ctx.state(|run| run.course.clone());
                 ctx.continue_as_new(course, ContinueAsNewOptions::default())?;
@@ -142,8 +142,8 @@ impl AgentRun {
 impl AgentRun {
     fn apply_result(&mut self, came: AdvanceResult) -> NextCommand {
         if let Some(moved) = came.moved {
-            // The moved list replaces all previous events, so it must be set before the new ones
-            // are added.
+            // The moved list replaces all previous events, so it must be set before new events are
+            // added.
             self.course.kept = moved;
         }
         self.course.kept.extend(came.more);

@@ -109,8 +109,8 @@ impl App {
     }
 
     pub(crate) fn stop(&self) {
-        // Release pairs with the Acquire below. A request that sees the flag also sees all writes
-        // before the shutdown.
+        // The release store pairs with the acquire load below. A request that sees the flag also
+        // sees all writes before the shutdown.
         self.stopping.store(true, Ordering::Release);
     }
 

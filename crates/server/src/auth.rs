@@ -119,7 +119,8 @@ impl Auth {
                     .with_hint("send the header Authorization: Bearer TOKEN"),
             );
         };
-        // Compare all tokens, so that timing does not reveal which one nearly matched.
+        // Compare the secret with all tokens, so that timing does not reveal which one nearly
+        // matched.
         let mut caller = None;
         for (number, token) in self.tokens.iter().enumerate() {
             if shown.is(token) {

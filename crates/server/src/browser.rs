@@ -48,7 +48,7 @@ impl Browsers {
         if !foreign {
             return Ok(());
         }
-        // Only GET, because a form of another site could post to this server by navigation.
+        // Allow only GET, because a form on another site could post to this server by navigation.
         let link = method == Method::GET && says(&FETCH_MODE) == Some(b"navigate");
         if link || self.permitted(headers).is_some() {
             return Ok(());
@@ -82,7 +82,7 @@ impl Browsers {
             ),
             (ACCESS_CONTROL_EXPOSE_HEADERS, "x-request-id, retry-after"),
             (ACCESS_CONTROL_MAX_AGE, "600"),
-            // The headers depend on the origin, so caches must not reuse them for another one.
+            // The headers depend on the origin, so caches must not reuse them for another origin.
             (VARY, "origin"),
         ];
         headers.extend(listed.map(|(name, value)| (name, HeaderValue::from_static(value))));

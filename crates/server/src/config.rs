@@ -95,13 +95,14 @@ impl Default for ServerConfig {
             // Headers fit into a few packets, so only slow or hostile clients need more time.
             header_time: Duration::from_secs(10),
             body_time: Duration::from_secs(30),
-            // Longer than the usual 60 s of proxies, so that the proxy closes idle connections
-            // first. It then never reuses a connection that is being closed here.
+            // This is longer than the usual 60 s idle timeout of proxies, so that the proxy closes
+            // idle connections first. The proxy then never reuses a connection that this server is
+            // closing.
             idle_time: Duration::from_secs(75),
             write_time: Duration::from_secs(60),
             chat_time: Duration::from_secs(300),
             revision_time: Duration::from_secs(1),
-            // Well below the usual 60 s read timeout of proxies.
+            // This is well below the usual 60 s read timeout of proxies.
             ping_time: Duration::from_secs(15),
             drain_time: Duration::from_secs(25),
         }

@@ -69,8 +69,8 @@ pub(crate) async fn serve(
         .half_close(false);
     let connection = builder.serve_connection(io, service);
     tokio::pin!(connection);
-    // Each future is polled only when woken and not with every request. A busy connection would use
-    // up the task's budget and starve them without `unconstrained`.
+    // Poll each future only when it is woken, instead of with every request. Without
+    // `unconstrained`, a busy connection would use up the task's budget and starve these futures.
     let mut asides: FuturesUnordered<_> = [
         pulse.watch(&app.config).boxed(),
         stops
@@ -101,7 +101,7 @@ pub(crate) async fn serve(
                     return;
                 }
                 // hyper finishes the current response and disables keep-alive. The loop continues
-                // until then.
+                // until hyper is done.
                 connection.as_mut().graceful_shutdown();
             }
         }
@@ -145,8 +145,8 @@ impl ConnectionActivity {
     fn new() -> Self {
         ConnectionActivity {
             started: Instant::now(),
-            // A new connection starts in the header phase, because a silent one also occupies a
-            // slot.
+            // A new connection starts in the header phase, because a client that sends nothing also
+            // occupies a slot.
             phase: AtomicU8::new(HEAD),
             since: AtomicU64::new(0),
             blocked: AtomicU64::new(0),
@@ -177,7 +177,8 @@ impl ConnectionActivity {
 
     fn record_write(&self, taken: bool) {
         let blocked = self.blocked.load(Ordering::Relaxed) != 0;
-        // Written only on a change, because a clock read per write would be too expensive.
+        // Written only on a change, because reading the clock for each write would be too
+        // expensive.
         match (taken, blocked) {
             (true, true) => self.blocked.store(0, Ordering::Relaxed),
             (false, false) => self.blocked.store(self.now(), Ordering::Relaxed),
@@ -232,7 +233,7 @@ impl AsyncRead for TrackedStream {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let read = Pin::new(&mut self.stream).poll_read(context, buffer);
-        // Also at the end of input, because hyper then closes the connection.
+        // Record the end of input as well, because hyper then closes the connection.
         if read.is_ready() {
             self.pulse.record_read();
         }

@@ -21,7 +21,7 @@ const METHODS: [&str; 5] = ["get", "put", "post", "delete", "patch"];
 /// Returns an example body that works with the demo's prompts, by the end of the path. The first
 /// match wins, so longer ends come first.
 fn example(path: &str) -> Option<Value> {
-    // A check takes the same body as the write, so they share an example.
+    // A check has the same body as the write, so both share an example.
     let path = path.strip_suffix("/check").unwrap_or(path);
     let named = json!({"variables": {"name": "Ada"}});
     let ends: [(&str, Value); 27] = [

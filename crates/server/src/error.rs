@@ -156,7 +156,7 @@ impl ApiError {
 
     /// Adds the location in the request body.
     pub(crate) fn with_location(mut self, line: usize, column: usize) -> Self {
-        // Set both, because a column has no meaning without its line.
+        // Set both, because a column has no meaning without a line.
         (self.0.line, self.0.column) = (Some(line), Some(column));
         self
     }
@@ -260,7 +260,7 @@ impl ApiError {
 /// immediately on 0.
 pub(crate) fn set_retry_after(response: &mut Response, time: Option<Duration>) {
     if let Some(time) = time {
-        // The upper limit guards against absurd values of providers.
+        // The upper limit guards against absurd values from providers.
         let seconds = time.as_millis().div_ceil(1000).clamp(1, 86_400);
         let seconds = HeaderValue::from(seconds as u64);
         response.headers_mut().insert(RETRY_AFTER, seconds);
@@ -268,7 +268,7 @@ pub(crate) fn set_retry_after(response: &mut Response, time: Option<Duration>) {
 }
 
 // Handlers do not know the request id. The middleware takes the error from the extensions and
-// writes the body with the id.
+// writes the response body, which includes the request id.
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let status =

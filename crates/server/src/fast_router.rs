@@ -96,8 +96,8 @@ impl FastRoutes {
         }
         self.0.iter().find_map(|route| {
             let id = path.strip_prefix(route.path.as_str())?;
-            // Percent signs need decoding and slashes change the route, so leave both to the
-            // router.
+            // Percent signs need decoding, and an encoded slash changes the route, so leave both to
+            // the router.
             let fits = match route.way {
                 DirectRoute::RenderPrompt => {
                     !id.is_empty() && !id.bytes().any(|b| b == b'/' || b == b'%')

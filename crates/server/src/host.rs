@@ -76,7 +76,8 @@ impl Hosts {
             }
         };
         let named = named(version, headers)?.map(own).transpose()?;
-        // In `GET http://name/path` the target overrides Host (RFC 9112 section 3.2.2).
+        // In `GET http://name/path`, the request target overrides the Host header (RFC 9112 section
+        // 3.2.2).
         let target = uri
             .authority()
             .map(|whole| own(whole.as_str()))

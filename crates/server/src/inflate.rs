@@ -39,7 +39,6 @@ where
         taken: 0,
         given: 0,
     };
-    // Parses `name`, `name:port`, `1.2.3.4:port` or `[::1]:port`.
     Body::from_stream(stream::try_unfold(Some(inflating), |state| async move {
         match state {
             Some(inflating) => inflating.next().await,
@@ -136,7 +135,7 @@ mod tests {
         let [one, two] = [&text[..100_000], &text[100_000..]].map(gzip);
         for (sent, expected) in [
             (gzip(&text), &text[..]),
-            // Several gzip members form one text.
+            // Several gzip members decompress to one text.
             ([one, two].concat(), &text),
             (gzip(b""), b""),
             (Vec::new(), b""),
@@ -156,7 +155,7 @@ mod tests {
         let mut wrong_sum = whole.clone();
         let sum = wrong_sum.len() - 8;
         wrong_sum[sum] ^= 1;
-        // An endless sequence of empty blocks.
+        // This header is followed by an endless sequence of empty blocks.
         let header = &whole[..10];
         let nothing = [header, &[0, 0, 0, 0xFF, 0xFF].repeat(100_000)].concat();
         for (sent, part) in [

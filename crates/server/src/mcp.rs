@@ -30,7 +30,8 @@ pub(crate) async fn answer(call: RequestContext, request: Request) -> Result<Res
     if request.body().size_hint().lower() > most as u64 {
         return Err(large(most));
     }
-    // Before the first load, an empty list would be wrong, because the store may have prompts.
+    // Before the definitions are loaded, an empty list would be wrong, because the store may have
+    // prompts.
     let ready = call.app.service.catalogue().ready();
     ready.map_err(ServiceError::Store)?;
     let answer = call

@@ -35,7 +35,8 @@ impl McpEndpoints {
             };
             HttpTransport::new(Arc::new(offer), body_bytes)
         };
-        // Built once per token at startup, so that a request only selects one.
+        // All endpoints are built at startup, one per token, so that a request only selects its
+        // endpoint.
         let own = auth.rights().map(|(rights, who)| door(rights.clone(), who));
         McpEndpoints {
             own: own.collect(),

@@ -230,8 +230,8 @@ impl Metrics {
                 } else {
                     status.to_string()
                 };
-                // Omit series without events. All statuses of all routes would be thousands of
-                // lines.
+                // Omit series without events. One series for each status of each route would be
+                // thousands of lines.
                 if count > 0 {
                     let labels = format!("{},status=\"{status}\"", route.labels);
                     line(out, "quillet_http_requests_total", &labels, count);

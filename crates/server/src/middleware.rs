@@ -46,8 +46,8 @@ pub(crate) async fn answer(
         .then(|| app.browsers.permitted(request.headers()));
     let page = page.flatten();
     let shape = openai::shape(&app.config.prefix, request.uri().path());
-    // hyper prefers Transfer-Encoding if a request also has Content-Length. Such a connection must
-    // not be reused, because a proxy may have used the other header (request smuggling).
+    // hyper prefers Transfer-Encoding if a request also has Content-Length. The connection must not
+    // be reused, because a proxy may have used the other header (request smuggling).
     let close = head.has_transfer_encoding || app.is_stopping();
     let is_gzip = head.is_gzip();
     let is_logged = if app.config.access_log {
@@ -55,12 +55,13 @@ pub(crate) async fn answer(
     } else {
         tracing::enabled!(tracing::Level::DEBUG)
     };
-    // Copy them only for the log, because the request is consumed before it is logged.
+    // Copy the method and path only for the log, because the request is consumed before it is
+    // logged.
     let (method, path) = is_logged
         .then(|| (request.method().clone(), request.uri().path().to_owned()))
         .unzip();
     let admitted = check_request(app, peer, &request, &head, known);
-    // Rejected requests keep the unknown key, so that a wrong token is not charged to anyone.
+    // Rejected requests keep the unknown key, so that no client is charged for a wrong token.
     let client = *admitted.as_ref().unwrap_or(&RateKey::UNKNOWN);
     let exchange = Arc::new(exchange.with_client(client, peer.ip()));
     let payer = match &admitted {
@@ -216,7 +217,7 @@ impl<'a> HeaderScan<'a> {
     fn readable(&self, request: &Request<Incoming>) -> Result<(), ApiError> {
         let target = request.uri().path_and_query();
         let target = target.map_or(0, |target| target.as_str().len());
-        // hyper reads in chunks and detects the limit one chunk late.
+        // hyper reads in chunks, so it detects that the limit is exceeded one chunk late.
         if self.bytes + target > HEAD_BYTES {
             let message = format!("the headers exceed the limit of {HEAD_BYTES} bytes");
             return Err(problem(ErrorCode::RequestHeaders, message));
@@ -305,7 +306,8 @@ fn write_error(
             error.for_databases().into_problem_response(exchange.id())
         }
     };
-    // The router set Allow on the response replaced here, and RFC 9110 requires it with 405.
+    // The router set Allow on the original response, and RFC 9110 requires this header with status
+    // 405.
     if let Some(allow) = headers.get(axum::http::header::ALLOW) {
         response
             .headers_mut()

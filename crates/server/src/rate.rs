@@ -64,8 +64,8 @@ impl RateLimiter {
     pub(crate) fn take(&self, client: RateKey, now: Instant) -> Result<(), Duration> {
         // A poisoned lock is safe to use: every update replaces a whole bucket.
         let mut buckets = lock(&self.buckets);
-        // Sweep only when the map is full. A client with a full bucket is not affected, because a
-        // new bucket also starts full.
+        // Remove full buckets only when the map has too many clients. Removing a full bucket does
+        // not affect its client, because a new bucket also starts full.
         if buckets.len() >= MOST_CLIENTS {
             buckets.retain(|_, bucket| self.filled(*bucket, now) < self.burst());
         }

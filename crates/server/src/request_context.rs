@@ -136,8 +136,8 @@ fn next_id() -> HeaderValue {
         LazyLock::new(|| format!("{:012x}-", RandomState::new().hash_one(0) >> 16));
     static COUNT: AtomicU64 = AtomicU64::new(1);
     let mut count = COUNT.fetch_add(1, Ordering::Relaxed);
-    // Formatted manually from the end, because every request needs an id and `format!` would cost
-    // more than creating the other parts of the context.
+    // The id is formatted manually from the end, because every request needs an id and `format!`
+    // would cost more than creating the other parts of the context.
     let mut text = [0; 32];
     let mut start = text.len();
     loop {
@@ -202,7 +202,8 @@ impl FromRequestParts<RouteState> for RequestContext {
 impl RequestContext {
     /// Creates the context and records the route.
     pub(crate) fn new(app: Arc<App>, exchange: Arc<Exchange>, route: usize) -> Self {
-        // Set before the permission check, so that rejected requests count for their route.
+        // The route is set before the permission check, so that rejected requests count for their
+        // route.
         exchange.route.store(route, Ordering::Relaxed);
         RequestContext {
             client: exchange.client,

@@ -159,7 +159,7 @@ impl HttpServer {
         let _watching = watching.map(AbortOnDropHandle::new);
         let mut batches = port.work_on_batches();
         tokio::select! {
-            // `accept` never returns: its type has no values, so the match has no arms.
+            // `accept` never returns: its return type has no values, so the match has no arms.
             never = port.accept(&listener) => match never {},
             () = shutdown => {}
         }
@@ -196,7 +196,7 @@ impl Port {
 
     fn spawn<P: Send + 'static>(&self, stream: TcpStream, peer: SocketAddr, place: P) {
         let (app, entry) = (self.app.clone(), self.entry.clone());
-        // Child tokens, because checking a token locks it.
+        // Each connection gets child tokens, because checking a shared token locks it.
         let stops = ShutdownSignals {
             finish: self.stop.child_token(),
             cut: self.cut.child_token(),
@@ -214,14 +214,14 @@ impl Port {
     async fn drain(self, listener: &TcpListener, batches: &mut Option<JoinHandle<()>>) -> usize {
         self.app.stop();
         self.stop.cancel();
-        // The tracker reports completion only after it is closed. Connections accepted later still
-        // count.
+        // The tracker reports completion only after it is closed. Connections that are accepted
+        // later are still tracked.
         self.connections.close();
         tracing::info!(connections = self.connections.len(), "shutting down");
         tokio::select! {
             biased;
-            // Polled first, so that an idle server closes nothing by force, even if the drain time
-            // is zero.
+            // This branch is polled first, so that an idle server closes nothing by force, even if
+            // the drain time is zero.
             () = self.work_done(batches) => return 0,
             () = tokio::time::sleep(self.app.config.drain_time) => {}
             never = self.accept(listener) => match never {},
@@ -264,7 +264,8 @@ impl Port {
 /// Waits for a task to succeed, panic or be aborted.
 async fn ended(task: &mut Option<JoinHandle<()>>) {
     if let Some(running) = task {
-        // The task already reported a panic of the worker, and shutdown continues in both cases.
+        // The task has already reported a panic of the worker, and the shutdown continues in both
+        // cases.
         let _ = running.await;
         *task = None;
     }

@@ -16,8 +16,8 @@ pub fn connect(
     url: &ConnectionUrl,
     options: &ConnectOptions,
 ) -> Result<Arc<dyn Database>, DatabaseError> {
-    // SQLite is always linked. The other two drivers are cargo features, and their disabled
-    // replacements return the error.
+    // SQLite is always linked. The other two drivers are cargo features. If a feature is disabled,
+    // its stub returns the error.
     match url.dialect {
         SqlDialect::MySql => mysql::open(url, options),
         SqlDialect::PostgreSql => postgres::open(url, options),

@@ -26,7 +26,7 @@ pub(crate) fn unreachable_hint(
         | io::ErrorKind::NetworkUnreachable => {
             format!("no route to {host}:{port}; check firewalls and tunnels")
         }
-        // DNS errors do not have an error kind of their own, so the message is the only evidence.
+        // DNS errors have no error kind, so the message is the only evidence.
         _ if error.to_string().contains("lookup") => format!("unknown host {host:?}"),
         _ => return None,
     })
@@ -34,7 +34,7 @@ pub(crate) fn unreachable_hint(
 
 /// Returns a hint for an unknown database, from the names of those on the server.
 pub(crate) fn unknown_database_hint(name: &str, known: &[String]) -> Option<String> {
-    // A single similar name is enough. A list would repeat it.
+    // A single similar name is enough. A list of names would only repeat it.
     if let Some(near) = nearest(name, known.iter().map(String::as_str)) {
         return Some(format!("did you mean {near:?}?"));
     }

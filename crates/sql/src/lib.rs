@@ -25,7 +25,7 @@
 //! In comments, table-chat is the Python service whose HTTP API and two-prompt pipeline Quillet
 //! supports. The pipeline is [`ChainMode::Seed`].
 
-// Without some features, the code that only they use would be reported as dead.
+// Without some features, the compiler would report the code that only they use as dead.
 #![cfg_attr(
     not(all(feature = "columnar", feature = "mysql", feature = "postgres")),
     allow(dead_code)

@@ -121,7 +121,7 @@ impl RowBatch {
     pub(crate) fn push(&mut self, row: Vec<Cell>) -> Option<Vec<Vec<Cell>>> {
         self.rows.push(row);
         // The byte limit bounds the memory of wide rows, and the row limit bounds the latency of
-        // narrow ones.
+        // narrow rows.
         let is_full = self.rows.len() >= BATCH_ROWS || self.bytes >= BATCH_BYTES;
         is_full.then(|| self.take())
     }
@@ -179,8 +179,8 @@ impl<'a> Feed<'a> {
     }
 
     async fn pass_on(&mut self, rows: Vec<Vec<Cell>>) -> Result<(), SinkClosed> {
-        // Columns are sent only with the first rows. A query that fails before has written nothing,
-        // so it can be repaired and run again into the same sink.
+        // Columns are sent only with the first rows. A query that fails before them has written
+        // nothing, so it can be repaired and run again into the same sink.
         if let Some(columns) = self.columns.take() {
             self.sink.columns(columns).await?;
         }

@@ -132,7 +132,7 @@ impl CertificateInfo {
         let until = seconds(kind, until)?;
         let (_, subject, rest) = element(fields)?;
         // The subject is searched for the OID's bytes instead of parsed. A certificate that is
-        // already trusted byte for byte cannot gain anything by imitating them.
+        // already trusted byte for byte cannot gain anything by containing fake OID bytes.
         let at = subject
             .windows(COMMON_NAME.len())
             .position(|part| part == COMMON_NAME);
@@ -168,8 +168,8 @@ pub(crate) fn element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (first, rest) = rest.split_first()?;
     let (length, rest) = match first {
         0..=0x7F => (usize::from(*first), rest),
-        // The long form of a length, with up to four bytes. No real certificate exceeds that, and
-        // more could overflow `usize`.
+        // This is the long form of a length, with up to four bytes. No real certificate is longer,
+        // and more bytes could overflow `usize`.
         0x81..=0x84 => {
             let (length, rest) = rest.split_at_checked(usize::from(first & 0x7F))?;
             let length = length

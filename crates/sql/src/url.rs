@@ -211,7 +211,7 @@ impl fmt::Display for ConnectionUrl {
         write!(f, "{}:{}/{}", self.host, self.port, self.database)?;
         for (i, (name, value)) in self.parameters.iter().enumerate() {
             // The check uses parts of names, because drivers differ (`sslpassword`, `ssl-key`).
-            // Masking a harmless value is fine, but showing a secret is not.
+            // Masking a harmless value does no harm, but showing a secret does.
             let secret = ["pass", "secret", "key", "token"];
             let lower = name.to_lowercase();
             let hidden = secret.iter().any(|word| lower.contains(word));

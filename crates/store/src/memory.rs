@@ -87,8 +87,8 @@ impl MemoryStore {
     ) -> Result<T, StoreError> {
         let mut chains = lock(&self.chains);
         let at = (kind, key.clone());
-        // Removed from the map for mutable access without borrowing it; inserted again below, also
-        // after an error.
+        // The chain is removed from the map for mutable access without borrowing the map; it is
+        // inserted again below, even after an error.
         let mut chain = chains.remove(&at).unwrap_or_default();
         let done = self.write(|entries| change(&mut chain, entries));
         // A failed first commit must not leave a definition without versions in the list of keys.
@@ -133,10 +133,11 @@ impl MemoryStore {
             let now = entries.get(&at).map(DefinitionContent::of);
             let text = label_text(entries, *kind, key);
             let mut after = chain.clone();
-            // On a clone, because a label error below must leave the history unchanged.
+            // The commit runs on a clone, because a label error below must leave the history
+            // unchanged.
             let (version, is_new) = after.commit(now.as_ref(), commit)?;
             let labels = committed(commit, text.as_deref(), version.number)?;
-            // With the new labels, so the versions they point at are not deleted.
+            // The new labels are used, so the versions that they point to are not deleted.
             after.collect(self.max_versions, &labels);
             *chain = after;
             match &commit.content {

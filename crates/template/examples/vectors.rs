@@ -18,8 +18,8 @@ fn main() -> ExitCode {
         eprintln!("usage: vectors [--verbose] FILE…");
         return ExitCode::from(2);
     }
-    // A thread with the default stack size: deep templates must not depend on the larger stack of
-    // the main thread.
+    // The thread has the default stack size, because deep templates must not depend on the larger
+    // stack of the main thread.
     let files: Vec<String> = files.into_iter().cloned().collect();
     let run = move || run(&files, verbose);
     match std::thread::spawn(run).join() {

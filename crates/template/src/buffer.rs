@@ -26,7 +26,7 @@ pub(crate) fn take() -> Vec<u8> {
 
 /// Returns the text in a buffer, and stores the buffer if there is room.
 pub(crate) fn finish(buffer: Vec<u8>) -> Vec<u8> {
-    // Copying a large text costs more than the allocation that reuse would save.
+    // Copying a large text costs more than the allocation that reusing its buffer would save.
     if buffer.capacity() > MOST_BYTES {
         return buffer;
     }

@@ -86,7 +86,8 @@ impl<'a> Jobs<'a> {
     /// Returns an error if the limit on calls or on the length of a chain is exceeded.
     pub(crate) fn start(&mut self, entries: &mut [RenderEntry]) -> Result<(), Box<RenderError>> {
         let limits = self.render.limits;
-        // Counted over all entries, because each pass checks the limit only for its own entry.
+        // Calls are counted over all entries, because each pass checks the limit only for its own
+        // entry.
         let total: usize = entries.iter().map(|entry| entry.calls.all.len()).sum();
         if total > limits.calls {
             return Err(RenderError::limit(LimitKind::Calls, limits.calls).into());
@@ -97,8 +98,8 @@ impl<'a> Jobs<'a> {
                 else {
                     continue;
                 };
-                // Checked when a call starts instead of when it is registered, so that a call that
-                // never starts cannot fail the render.
+                // The depth is checked when a call starts instead of when it is registered, so that
+                // a call that never starts cannot fail the render.
                 if call.depth >= limits.passes {
                     return Err(too_long(limits, &entry.calls.chain(c)));
                 }
@@ -112,7 +113,8 @@ impl<'a> Jobs<'a> {
                 } else {
                     None
                 };
-                // A known job may have completed. In this case the call gets its result below.
+                // A known job may already have completed. If the job has completed, the call gets
+                // its result below.
                 let index = known.unwrap_or(self.jobs.len());
                 call.job = Some(index);
                 match self.jobs.get_mut(index) {
@@ -125,7 +127,7 @@ impl<'a> Jobs<'a> {
                     }),
                     Some(job) => {
                         job.calls.push((e, c));
-                        // An equal call may have completed before this one was registered.
+                        // An equal call may have completed before this call was registered.
                         call.result.clone_from(&job.answer);
                         if call.result.is_some() {
                             entry.arrived.push(c);
@@ -147,8 +149,8 @@ impl<'a> Jobs<'a> {
         entries: &mut [RenderEntry],
         took: Duration,
     ) -> Result<(), Box<RenderError>> {
-        // The delay is proportional to the last evaluation. Without it, results that arrive one by
-        // one would each evaluate a large template.
+        // The delay is proportional to the last evaluation. Without this delay, a large template
+        // would be evaluated again for each result that arrives.
         let not_before = self.evaluated + self.rest(took);
         let mut wanted = entries.iter().any(RenderEntry::is_wanted);
         // Without this check, a format that suspends without a pending call would loop forever.
@@ -193,7 +195,7 @@ impl<'a> Jobs<'a> {
                 // tool has a fallback value instead of an error, so this does not happen there.
                 self.running.clear();
                 self.next = self.jobs.len();
-                // Calls that were not started are abandoned as well.
+                // Calls that were not started are also abandoned.
                 break;
             }
         }
@@ -249,7 +251,8 @@ pub(crate) fn out_of_time(limits: &RenderLimits) -> RenderError {
 }
 
 fn too_long(limits: &RenderLimits, chain: &[Arc<str>]) -> Box<RenderError> {
-    // A user can raise the limit on passes, so a chain can be long. Only its ends are shown.
+    // A user can raise the limit on passes, so a chain can be long. Only the ends of the chain are
+    // shown.
     let hidden = SHOWN..chain.len().saturating_sub(SHOWN).max(SHOWN);
     let shown = chain.iter().enumerate().filter_map(|(at, name)| {
         let name: &str = name;

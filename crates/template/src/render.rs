@@ -308,11 +308,13 @@ async fn run(
     // Most templates make no calls and complete here, at the first poll.
     evaluate_ready(render, &clock, &mut entries)?;
     if entries.iter().any(|entry| !entry.done) {
-        // Boxed, because a future is moved with all of its fields, and most renders make no calls.
+        // The future is boxed, because it is moved with all of its fields, and most renders make no
+        // calls.
         Box::pin(make_calls(render, &clock, &mut entries, polled)).await?;
     }
     let mut rendered = RenderedTemplate::default();
-    // By reference, because moving a large entry would take 5 % of the time of a small render.
+    // The entries are iterated by reference, because moving a large entry would take 5 % of the
+    // time of a small render.
     for entry in &mut entries {
         rendered.passes = rendered.passes.max(entry.passes);
         rendered.calls += entry.calls.all.len();
@@ -332,8 +334,8 @@ async fn make_calls(
     let mut jobs = Jobs::new(render, clock.deadline, polled);
     let mut took = Duration::ZERO;
     while entries.iter().any(|entry| !entry.done) {
-        // A pass reads the clock only occasionally, so it may end after the deadline. No call may
-        // start then.
+        // A pass reads the clock only occasionally, so it may end after the deadline. After the
+        // deadline, no call may start.
         if Instant::now() >= clock.deadline {
             return Err(out_of_time(render.limits).into());
         }
@@ -362,7 +364,7 @@ fn evaluate_ready(
             entry.take_arrived();
             evaluate(render, clock, name, entry, written)?;
         }
-        // All entries share the output limit, so completed entries count too.
+        // All entries share the output limit, so completed entries also count.
         written += entry.out.len();
     }
     Ok(())
@@ -397,11 +399,11 @@ fn evaluate(
     );
     pass.origins = entry.origins.as_mut();
     let ended = render.template.pass(name, &mut pass);
-    // Read first, because `pass` borrows the entry.
+    // These values are read first, because `pass` borrows the entry.
     let (pending, holes, stopped) = (pass.is_pending(), pass.has_holes(), pass.is_stopped());
     entry.calls.stopped = stopped;
-    // A template that reaches a failed call fails at the call. This template did not reach it
-    // again.
+    // A template that reaches a failed call fails at the call. This template did not reach the
+    // failed call again.
     let failed = || entry.calls.all.iter().find_map(PassCall::failure);
     match ended {
         Err(StopReason::Failed(error)) if !holes || is_final(error.kind) => return Err(error),
@@ -410,7 +412,8 @@ fn evaluate(
         Err(StopReason::Failed(_) | StopReason::Suspended) => {}
         Ok(()) => entry.done = !pending,
     }
-    // Checked after `ended`, because an error with a location in the template is preferred.
+    // Failed calls are checked after `ended`, because an error with a location in the template is
+    // preferred.
     if let Some(failed) = failed() {
         return Err(failed);
     }

@@ -131,7 +131,8 @@ impl Origins {
     pub(crate) fn segments(&self, bytes: &[u8]) -> Vec<TextSegment> {
         let mut segments = Segments::new(bytes);
         for part in &self.0 {
-            // First the gap before the range, which has an unknown origin, and then the range.
+            // The gap before the range, which has an unknown origin, is added first, and then the
+            // range.
             segments.add(part.range.start, SegmentKind::Interp, None);
             segments.add(part.range.end, part.kind, part.source.as_ref());
         }
@@ -167,7 +168,7 @@ impl<'b> Segments<'b> {
             return;
         };
         self.done = end;
-        // Marks are removed last, because the origins count the bytes of marks too.
+        // Marks are removed last, because the origins also count the bytes of marks.
         let bytes = structure::strip(bytes.to_vec());
         let text = String::from_utf8_lossy(&bytes);
         match self.all.last_mut() {

@@ -31,7 +31,7 @@ const SETTINGS: &[&str] = &[
     "max-connections=60",
     "local-infile=1",
     // The server may write files wherever its user may, so that tests can check that the guard
-    // rejects it.
+    // rejects such queries.
     "secure-file-priv=",
 ];
 

@@ -126,7 +126,8 @@ impl AddressPolicy {
                 self.scope == AddressScope::Internal || self.lists(host, address)
             }
             AddressClass::Reserved => self.lists(host, address),
-            // Not even the allow list opens these, because metadata services hand out credentials.
+            // The allow list cannot permit these addresses, because metadata services hand out
+            // credentials.
             AddressClass::LinkLocal
             | AddressClass::Metadata
             | AddressClass::Unspecified
@@ -194,7 +195,7 @@ impl AddressPolicy {
     }
 }
 
-// Rejected by name too, in case a resolver maps it to an allowed address.
+// The name is also rejected, in case a resolver maps it to an allowed address.
 fn check_name(name: &str) -> Result<(), AddressError> {
     if is_metadata_name(name) {
         let plain = name.trim_end_matches('.').to_ascii_lowercase();

@@ -106,7 +106,7 @@ const KEYS: [&str; 20] = [
     "idempotent",
     "timeout_ms",
     "headers",
-    // Descriptive fields without effect.
+    // These fields are descriptive and have no effect.
     "$schema",
     "version",
 ];

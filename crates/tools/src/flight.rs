@@ -45,7 +45,7 @@ impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
         if let Some(making) = &*current {
             match making.peek() {
                 Some(Ok(made)) if serves(made) => return making.clone(),
-                // Still in progress, so it cannot be checked yet.
+                // The value is still in progress, so it cannot be checked yet.
                 None => return making.clone(),
                 _ => {}
             }

@@ -27,7 +27,7 @@ pub(crate) fn plain_headers(pairs: &[(String, String)]) -> Result<HeaderMap, Str
         .collect()
 }
 
-// Set by the client itself; a second value would enable request smuggling.
+// The client sets these headers itself; a second value would enable request smuggling.
 const RESERVED: [&str; 6] = [
     "host",
     "content-length",

@@ -49,8 +49,8 @@ pub(crate) struct Http {
     network: Network,
     redirects: usize,
     response_bytes: usize,
-    // Created at the first call, because loading the system's certificates would slow down every
-    // start.
+    // The client is created at the first call, because loading the system's certificates would slow
+    // down every start.
     client: OnceLock<Client>,
 }
 
@@ -88,7 +88,8 @@ impl Http {
     /// A hop is rejected, there are too many, or there is no answer.
     pub(crate) async fn send(&self, mut request: HttpRequest) -> Result<Response, ToolError> {
         let client = self.client()?;
-        // One request more than redirects: the target of the last redirect must be fetched too.
+        // The loop makes one request more than redirects, because the target of the last redirect
+        // must also be fetched.
         for _ in 0..=self.redirects {
             self.check(&request.url)?;
             let response = send_once(client, &request).await?;

@@ -59,7 +59,7 @@ impl Network {
     /// private addresses is typical of a rebinding attack.
     async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>> {
         let found = match host.parse() {
-            // An address needs no lookup, but the same check.
+            // An address needs no lookup, but it must pass the same check.
             Ok(address) => vec![address],
             Err(_) => self.lookup.lookup(host).await?,
         };

@@ -67,7 +67,8 @@ async fn sweep(kept: Weak<Mutex<PoolState>>, idle: Duration) {
     loop {
         tokio::time::sleep(pause).await;
         let Some(kept) = kept.upgrade() else { return };
-        // Dropped after the lock is released, because ending a session takes a moment.
+        // The servers are dropped after the lock is released, because ending a session takes a
+        // moment.
         let gone = {
             let mut kept = lock(&kept);
             let gone = kept.expired(idle);
@@ -86,7 +87,7 @@ impl PoolState {
         let now = Instant::now();
         let (mut stay, mut gone) = (Vec::new(), Vec::new());
         for (server, seen) in self.servers.drain(..) {
-            // Another reference exists, so the server is in use.
+            // If another reference exists, the server is in use.
             let seen = if Arc::strong_count(&server) > 1 {
                 now
             } else {

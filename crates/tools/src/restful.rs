@@ -140,7 +140,7 @@ fn text_of(value: &Value) -> String {
 /// Decodes a body by its content type. Without a specific content type, valid JSON is decoded as
 /// JSON, and anything else is text.
 fn decode(tool: &str, kind: &str, body: &[u8], returns: &Returns) -> Result<Value, ToolError> {
-    // An empty answer, such as 204, is not JSON whatever its content type says.
+    // An empty answer, such as one with status 204, is not JSON, regardless of its content type.
     if body.iter().all(u8::is_ascii_whitespace) {
         return Ok(returns.nothing());
     }
@@ -215,8 +215,8 @@ impl UrlTemplate {
         for (text, name) in self.texts.iter().zip(&self.names) {
             url.push_str(text);
             url.push_str(&path_text(tool, name, arguments.get(name))?);
-            // Not sent again in the query or body. `shift_remove` preserves the order of the
-            // others.
+            // The argument is not sent again in the query or body. `shift_remove` preserves the
+            // order of the other arguments.
             rest.shift_remove(name.as_str());
         }
         url.push_str(self.texts.last().map_or("", String::as_str));

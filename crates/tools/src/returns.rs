@@ -176,7 +176,7 @@ fn kind_of(schema: &Json) -> Option<&str> {
     }
 }
 
-// Handwritten schemas are shallow; the limit is for generated ones.
+// Handwritten schemas are shallow; the limit is for generated schemas.
 const MOST_NESTED: usize = 8;
 
 fn empty(schema: &Json, depth: usize) -> Value {

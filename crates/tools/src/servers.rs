@@ -75,7 +75,7 @@ impl ToolServers {
         if self.patience.look_ahead() {
             return;
         }
-        // Collected first, so that the lock is not held while connections begin.
+        // The servers are collected first, so that the lock is not held while connections begin.
         let servers: Vec<Arc<mcp::McpServer>> = {
             let servers = lock(&self.mcp);
             servers.iter().filter_map(Weak::upgrade).collect()

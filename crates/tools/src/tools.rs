@@ -51,10 +51,11 @@ impl Tools {
     /// # Errors
     /// Like [`Tools::new`].
     pub fn with_lookup(config: ToolsConfig, lookup: Arc<dyn Lookup>) -> Result<Self, ConfigError> {
-        // The first installed provider wins; an error means that the program has chosen one.
+        // The first installed provider is used; an error means that the program has already chosen
+        // one.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let trusted = trusted(&config)?;
-        // The allow list applies to scripts too, but the scope does not.
+        // The allow list also applies to scripts, but the scope does not.
         let public = AddressPolicy {
             scope: AddressScope::Public,
             ..config.addresses.clone()

@@ -16,7 +16,7 @@ pub(crate) fn entries(
     problems: &mut Vec<YamlProblem>,
 ) -> Vec<MapEntry> {
     let mut entries: Vec<MapEntry> = Vec::with_capacity(items.len() / 2);
-    // Indexed by name, because a mapping may have thousands of keys.
+    // The entries are indexed by name, because a mapping may have thousands of keys.
     let mut seen: HashMap<Arc<str>, usize> = HashMap::new();
     let mut merges = Vec::new();
     let mut items = items.into_iter();

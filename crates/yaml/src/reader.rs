@@ -87,7 +87,7 @@ impl<'a> Reader<'a> {
     /// Returns the first syntax error or exceeded limit. It is not yet reported: see
     /// [`Reader::report`].
     pub fn read(&mut self, piece: &MappedText<'_>) -> Result<Option<Node>, YamlProblem> {
-        // Checked before parsing, because parsing takes time in proportion to the size.
+        // The size is checked before parsing, because parsing takes time in proportion to the size.
         if piece.text().len() > self.options.most_bytes {
             return Err(self.over(piece.span(0, 0), "bytes", self.options.most_bytes));
         }
@@ -107,7 +107,7 @@ impl<'a> Reader<'a> {
             let range = span.byte_range().unwrap_or_default();
             let tag = span.tag_span().and_then(|tag| tag.byte_range());
             document.tag_at = tag.map(|tag| piece.span(tag.start, tag.end));
-            // Counted at the start of each document, because the text may begin with `---`.
+            // Documents are counted at their start, because the text may begin with `---`.
             if matches!(event, Event::DocumentStart(..)) {
                 documents += 1;
                 if documents > 1 {
@@ -187,7 +187,7 @@ impl<'a> Reader<'a> {
             .filter(|tag| tag.as_ref() != core);
         self.count(at, 1, 0)?;
         document.open.push(OpenCollection { tag, ..open });
-        // Checked after the push, so that the depth includes this collection.
+        // The depth is checked after the push, so that it includes this collection.
         self.deep(at, document.open.len())
     }
 
@@ -271,7 +271,8 @@ impl<'a> Reader<'a> {
         let Some(AnchorTarget { mut node, size }) = found else {
             return Err(YamlProblem::new(at, problem).help("quote a text that begins with `*`"));
         };
-        // Counted before the copy is added, because nested aliases grow exponentially.
+        // The nodes are counted before the copy is added, because nested aliases grow
+        // exponentially.
         self.count(at, size.nodes, size.bytes)?;
         self.deep(at, document.open.len() + size.depth)?;
         // Errors in the repeated node point to the alias, because that is the user's mistake.

@@ -10,7 +10,7 @@ const MOST_DIGITS: usize = 1100;
 /// Returns the value of a plain scalar. Numbers that JSON cannot represent (`.inf`, `.nan`, out of
 /// range) stay text.
 pub(crate) fn plain(text: &Arc<str>) -> Value {
-    // The order of the core schema's rules; a text matches at most one.
+    // The rules are in the order of the core schema; a scalar matches at most one rule.
     null(text)
         .or_else(|| boolean(text))
         .or_else(|| integer(text))
@@ -43,7 +43,7 @@ pub(crate) fn integer(text: &str) -> Option<Value> {
         return None;
     }
     match text.parse() {
-        // More than 64 bits: JSON readers also fall back to a float.
+        // A number of more than 64 bits becomes a float, as in JSON readers.
         Ok(number) => Some(Value::Int(number)),
         Err(_) => finite(text),
     }

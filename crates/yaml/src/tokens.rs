@@ -108,7 +108,7 @@ fn read(text: &str, from: usize, found: &mut Vec<SemanticToken>) -> Option<usize
                 end = range.end;
             }
             Event::SequenceStart(..) => {
-                // A collection can be a key too; this flips the state of the enclosing mapping.
+                // A collection can also be a key, so this flips the state of the enclosing mapping.
                 is_key(&mut open);
                 open.push(OpenContainer::List);
             }

@@ -88,7 +88,7 @@ fn decisions_change_and_deny_calls() {
     let send = shown["waiting"][0]["call"].as_str().unwrap();
     let denied = world.decide(&run, send, &["deny", "--text", "Not on a Sunday."]);
     assert!(denied.status.success(), "{denied:?}");
-    // Two calls of one turn are pending, so the decision must name one.
+    // Two calls of one turn are pending, so the decision must name its call.
     let shown = world.until(&run, |shown| {
         shown["waiting"]
             .as_array()

@@ -22,7 +22,7 @@ fn run_resumes_after_a_temporal_outage() {
     let said = String::from_utf8_lossy(&unreached.stderr);
     println!("{}", said.trim());
     assert!(said.contains("Temporal at 127.0.0.1"), "{said}");
-    // A fixed pause: the duration of the outage.
+    // This fixed pause is the duration of the outage.
     thread::sleep(MINUTE);
     temporal.begin();
     let (ended, decided) = world.end(&run);

@@ -74,7 +74,7 @@ fn rows_run_once_despite_kills() {
         world.worker(kills % 2);
         kills += 1;
         if kills == 5 {
-            // The command that started the rows is killed too; the same command resumes.
+            // The command that started the rows is also killed; the same command resumes them.
             batch.kill().unwrap();
             batch.wait().unwrap();
             batch = begin();

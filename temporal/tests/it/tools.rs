@@ -182,7 +182,8 @@ pub fn serve_model(
         let name = format!("question {}{}", question + 1, named(&body));
         Trap::pass(&trap, worker, &format!("{name} is asked"));
         let turn = answer(&body);
-        // In the middle of the answer: its first chunk was sent, its last was not.
+        // The worker stops in the middle of the answer: its first chunk was sent, but its last
+        // chunk was not.
         let (trap, pause) = (trap.clone(), turn.pause);
         if !pause.is_zero() {
             let pieces = u32::try_from(turn.pieces.len()).unwrap();

@@ -57,8 +57,8 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for BodyFields<'_, D> {
         self.reader.deserialize_map(visitor)
     }
 
-    // Derived types also accept an array with the members by position, which is not part of the
-    // API.
+    // A derived `Deserialize` also accepts an array of the members in order, which the API does not
+    // allow.
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
@@ -137,7 +137,7 @@ struct FieldNameSeed<'u, K>(UnknownFieldCollector<'u, K>);
 impl<K> FieldNameSeed<'_, K> {
     fn note(&mut self, name: &str) {
         let UnknownFieldCollector { known, unknown, .. } = &mut self.0;
-        // The limit keeps a hostile body from filling the response with names.
+        // Without a limit, a hostile body could fill the response with unknown names.
         if known.contains(&name) || unknown.len() >= MOST {
             return;
         }

@@ -60,8 +60,8 @@ impl InputCheck {
                     self.wrong.push(error(code, message, Some(number), param));
                 }
             }
-            // A file in the wrong format has an error on every line. A hundred errors show the
-            // pattern.
+            // A file in the wrong format has an error on every line. A hundred errors are enough to
+            // see the pattern.
             if self.wrong.len() >= MOST {
                 return false;
             }

@@ -76,8 +76,8 @@ impl RowDispatcher {
     }
 
     async fn send_with(&self, body: &str, exchange: Exchange) -> RowReply {
-        // The client is looked up each time, so that rows lose their permissions when the token is
-        // removed.
+        // The client is looked up for each row, so that rows lose their permissions when the token
+        // is removed.
         let Some(client) = self.app.auth.client_of(&self.owner) else {
             let message = "the token that created this batch is no longer valid";
             let error = problem(ErrorCode::AuthRefused, message);
@@ -88,7 +88,7 @@ impl RowDispatcher {
         let exchange = Arc::new(exchange.with_client(client, address));
         let call = RequestContext::new(self.app.clone(), exchange.clone(), self.route);
         let payer = self.app.accounts_of(client);
-        // Rows bypass the middleware, so a panic is caught here. One bad row must not end its
+        // Rows bypass the middleware, so a panic is caught here. One failed row must not end its
         // chunk.
         let asking = AssertUnwindSafe(charge_to(payer, self.respond(call, body))).catch_unwind();
         let answered = asking.await.unwrap_or_else(|_| {

@@ -29,8 +29,8 @@ impl ChatModel for Collector {
 
     fn stream(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ModelError>> {
         *lock(&self.0) = Some(request);
-        // The error ends the row's request after the model call is captured. Its response is
-        // discarded.
+        // The error ends the row's request after the model call is captured. The response to this
+        // error is discarded.
         let message = "the row is sent with its batch";
         let error = ModelError::new(ModelErrorKind::Configuration, message);
         Box::pin(async move { Err(error) })

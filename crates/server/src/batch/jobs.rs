@@ -98,7 +98,7 @@ impl<'a> Jobs<'a> {
             from = page.next;
             for piece in page.pieces {
                 jobs.next = piece.number + 1;
-                // Skip records that this version does not know.
+                // Skip records that this version of Quillet does not know.
                 if let Ok(noted) = serde_json::from_slice(&piece.bytes) {
                     jobs.apply(noted);
                 }

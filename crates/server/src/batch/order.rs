@@ -13,7 +13,7 @@ const DAY: u64 = 86_400;
 
 /// Returns the unique part of an id.
 pub(crate) fn new_tag() -> String {
-    // Version 7 UUIDs sort by creation time.
+    // UUIDs of version 7 sort by creation time.
     Uuid::now_v7().simple().to_string()
 }
 

@@ -249,8 +249,8 @@ impl ProviderHandoff<'_> {
             hold: held.as_ref().ok().cloned().flatten(),
             id: None,
         };
-        // Recorded before the submission. After a crash the tag identifies the job at the provider,
-        // so that it is not paid for twice.
+        // The job is recorded before the submission. After a crash, the tag identifies the job at
+        // the provider, so that the job is not paid for twice.
         jobs.intended(job.clone()).await?;
         if let Err(error) = held {
             return self.fail(jobs, &job, error).await;
@@ -311,7 +311,7 @@ impl ProviderHandoff<'_> {
                     }
                 };
                 if self.hand.is_expiring() && cancelled.is_none() {
-                    // Results up to now are available after the cancellation. An error is ignored,
+                    // The results so far are available after the cancellation. An error is ignored,
                     // because the state below decides.
                     let _ = api.cancel(&id).await;
                 }
@@ -388,8 +388,8 @@ impl ProviderHandoff<'_> {
         if !self.answer(outcomes).await? {
             return Ok(false);
         }
-        // Settle the cost before the job is marked as done. A crash in between counts it twice,
-        // which is safer than not at all.
+        // Settle the cost before the job is marked as done. After a crash in between, the cost
+        // counts twice, which is safer than not at all.
         self.settle(job, spent).await;
         jobs.done(&job.mark).await?;
         Ok(true)

@@ -71,7 +71,7 @@ impl RowWorker<'_> {
             unit: unit.number,
             ..Report::default()
         };
-        // An earlier worker may have stored results, so only the other rows run again.
+        // An earlier worker may have stored results, so only the rows without results run again.
         if unit.again
             && let (Some(first), Some(last)) = (rows.first(), rows.last())
         {
@@ -127,7 +127,8 @@ impl RowWorker<'_> {
                 Ok(status) => {
                     report.results.clear();
                     report.again = 0;
-                    // The last chunk moves the batch to finalizing, and its results are accepted.
+                    // The report of the last chunk moves the batch to finalizing, but its results
+                    // were still accepted.
                     let done = report.done;
                     return Ok(status.is_some_and(|status| status.accepts_results() || done));
                 }
@@ -143,7 +144,7 @@ impl RowWorker<'_> {
     /// Returns the result of a row, or `None` at shutdown.
     async fn result(&self, row: &BatchRow) -> Option<RowResult> {
         // An error means that the semaphore was closed for shutdown. The permit is held during
-        // retries, so that other rows do not flood a provider with rate limits.
+        // retries, so that other rows do not flood a provider that is already limiting requests.
         let _place = self.places.acquire().await.ok()?;
         let batch = &self.hand.order.id;
         let (mut asked, mut failed) = (0, 0_u32);
@@ -162,13 +163,13 @@ impl RowWorker<'_> {
                     ),
                 });
             }
-            // A retry after a failure is a new run. If the row is leased again, the next worker
-            // starts with the first run.
+            // Each retry after a failure is a new run. If the row is leased again, the next worker
+            // starts again with the id of the first run.
             let id = format!("{}-{}-{failed}", self.hand.order.id, row.number);
             let answer = self.hand.door.send_row(row.body.get(), &id).await;
             asked += 1;
-            // A rate limit is not a failure of the row. It is retried under the same run id until
-            // the batch expires.
+            // A response with a rate limit error is not a failure of the row. The row is retried
+            // under the same run id until the batch expires.
             let is_told_to_wait = answer.status == 429;
             failed += u32::from(!is_told_to_wait);
             match answer.again {

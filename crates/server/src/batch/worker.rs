@@ -98,8 +98,8 @@ impl Worker {
             () = stop.cancelled() => {}
             () = work => {}
         }
-        // Closing the semaphore signals rows that wait for a permit or a retry. They return without
-        // a result, and their chunk is released.
+        // Closing the semaphore signals rows that wait for a permit or a retry. Such rows return
+        // without a result, and their chunk is released.
         self.places.close();
         self.units.close();
         tokio::select! {
@@ -116,7 +116,7 @@ impl Worker {
         let mut is_away = false;
         loop {
             let started = Instant::now();
-            // Log errors once per outage and not every 300 ms.
+            // Log errors once per outage instead of every 300 ms.
             let looked = self.poll_once().await;
             match &looked {
                 Err(error) if !is_away => {
@@ -132,7 +132,8 @@ impl Worker {
                     tracing::debug!(%error, "cannot remove expired files and batches yet");
                 }
             }
-            // With very many batches, polling takes at most a tenth of the time.
+            // The pause ensures that with very many batches, polling takes at most a tenth of the
+            // time.
             sleep(LOOK.max(started.elapsed() * 9)).await;
         }
     }
@@ -155,7 +156,8 @@ impl Worker {
         counts.queued.store(queued, Ordering::Relaxed);
         let running = (active.len() as u64).saturating_sub(queued);
         counts.running.store(running, Ordering::Relaxed);
-        // Wakes `lease_chunks`, so that a new batch does not wait for the idle interval.
+        // The notification wakes `lease_chunks`, so that a new batch does not wait for the idle
+        // interval.
         self.changed.notify_one();
         Ok(())
     }
@@ -250,7 +252,7 @@ impl Worker {
     async fn lease_chunks(self: &Arc<Self>) {
         loop {
             match self.places.acquire().await {
-                // Only checks for free capacity. Each row acquires its own permit later.
+                // This only checks for free capacity. Each row acquires its own permit later.
                 Ok(place) => drop(place),
                 Err(_) => return,
             }
@@ -267,7 +269,7 @@ impl Worker {
                     sleep(LOOK).await;
                 }
             }
-            // The rows of this chunk must acquire their permits first.
+            // Let the rows of this chunk acquire their permits first.
             tokio::task::yield_now().await;
         }
     }
@@ -303,7 +305,8 @@ impl Worker {
                 () = hand.end.cancelled() => Ok(ChunkResult::Ended),
                 () = worker.cut.cancelled() => Ok(ChunkResult::Partly),
             };
-            // Stop the renewal before the chunk is released. A late renewal could lease it again.
+            // Stop the renewal before the chunk is released. A late renewal could lease the chunk
+            // again.
             drop(held);
             match worked {
                 Ok(ChunkResult::Whole | ChunkResult::Ended) => return,
@@ -322,7 +325,8 @@ impl Worker {
     }
 
     async fn work(&self, hand: &BatchLease, unit: BatchChunk) -> Result<ChunkResult, StoreError> {
-        // Chunk 0 is the validation of the input. The chunks with rows follow it.
+        // Chunk 0 represents the validation of the input. The chunks with rows have the numbers
+        // after 0.
         if unit.number == 0 {
             self.check(hand).await?;
             self.changed.notify_one();

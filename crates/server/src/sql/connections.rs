@@ -157,7 +157,7 @@ pub(crate) async fn test(
         Some(definition) => {
             require_changes_allowed(&call)?;
             // The route only requires `render`, which suffices to test a stored connection. An
-            // address in the body is as powerful as a write.
+            // address in the body gives as much power as a write, so it needs the write permission.
             call.check_requirements(RouteRequirements::Of(WRITE, EntryKind::Database), &name)
                 .await?;
             databases(&call)?.test(&definition).await?

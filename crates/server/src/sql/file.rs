@@ -91,7 +91,7 @@ impl QueryTask {
             let mut out = Out(sender.clone());
             let into = RowExport::new(format, CsvOptions::default(), &mut out);
             let ran = databases.export(&name, &sql, &options, into).await;
-            // If the receiver is gone, it has dropped this task as well.
+            // If the receiver is gone, it has also dropped this task.
             let _ = sender.send(ExportMessage::Ended(ran)).await;
         });
         QueryTask {
@@ -108,8 +108,8 @@ pub(super) async fn file(
 ) -> Result<Response, ApiError> {
     let mut running = QueryTask::start(databases, &asked);
     let mut head = Vec::new();
-    // Results that fit are sent with complete headers and their own error status. Only larger ones
-    // are streamed.
+    // Results that fit into this buffer are sent with complete headers and their own error status.
+    // Only larger results are streamed.
     while head.len() <= HEAD {
         match running.said.recv().await {
             Some(ExportMessage::Bytes(mut bytes)) => head.append(&mut bytes),

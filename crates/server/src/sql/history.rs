@@ -198,7 +198,7 @@ fn cursor(text: &str) -> Result<Cursor, ApiError> {
     if let Ok(number) = text.parse() {
         return Ok(Cursor::Number(number));
     }
-    // The + of an offset is decoded as a space if it was not percent-encoded. A time without an
+    // The `+` of an offset is decoded as a space if it was not percent-encoded. A time without an
     // offset is UTC, like all times here.
     let time = text.replace(' ', "+").parse();
     let time = time.or_else(|error| match text.parse::<jiff::civil::DateTime>() {
@@ -229,7 +229,7 @@ async fn number_at(
     let Some(last) = newest(None).await? else {
         return Ok(0);
     };
-    // Records below `low` are older, and records from `high` on are not.
+    // Records below `low` are older than the time, and records from `high` on are not.
     let (mut low, mut high) = (0, last.id.saturating_add(1));
     while low < high {
         // The store can select a page by number but not by time.

@@ -43,7 +43,7 @@ pub(crate) async fn format(
 ) -> Result<Response, ApiError> {
     let dialect = dialect(body.dialect.as_deref())?;
     let formatted = layout::format(&body.sql, dialect);
-    // The same error as for running a query, so that editors receive its position.
+    // Return the same error as for running a query, so that editors receive the position.
     let formatted = formatted.map_err(|error| SqlError::from_rejected_query(error, &body.sql))?;
     json_body(&FormatResponse { formatted })
 }

@@ -65,7 +65,7 @@ fn head(name: &str, catalogue: &Catalogue) -> Vec<u8> {
         last_refreshed: catalogue.last_refreshed,
     };
     let mut out = serde_json::to_vec(&head).unwrap_or_default();
-    // Remove the closing brace, because the tables follow as the last member.
+    // The closing brace is removed, because the tables follow as the last member.
     out.pop();
     out.extend_from_slice(b",\"tables\":[");
     out
@@ -86,7 +86,7 @@ impl Iterator for CatalogueStream {
     fn next(&mut self) -> Option<Self::Item> {
         while !self.done {
             match self.piece() {
-                // A compressor can buffer its whole input.
+                // The compressor may buffer all of its input and return no bytes.
                 Ok(piece) if piece.is_empty() => {}
                 Ok(piece) => return Some(Ok(piece.into())),
                 Err(error) => {

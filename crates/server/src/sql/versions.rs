@@ -210,7 +210,7 @@ fn has_other_secrets(from: &DefinitionContent, to: &DefinitionContent) -> bool {
         return false;
     };
     let (old, new) = (from.masked(), to.masked());
-    // Equal when masked but otherwise different means that only the secret changed.
+    // If the masked URLs are equal but the URLs are not, only the secret changed.
     let url = from.url != to.url && old.url == new.url;
     url || (from.ssh_config != to.ssh_config && old.ssh_config == new.ssh_config)
 }

@@ -21,8 +21,8 @@ async fn get(server: &TestServer, path: &str, headers: &[(&str, &str)]) -> Answe
 async fn a_token_opens_what_is_not_open_anyway() {
     let server = with_config(|config| config.tokens = vec!["one".into(), "two".into()]).await;
     let bearer = |token: &'static str| [("authorization", token)];
-    // Each case has the path and the status without a token, with an invalid one and with a valid
-    // one.
+    // Each case has the path and the status without a token, with an invalid token and with a valid
+    // token.
     let cases = [
         ("/api/prompts", 401, 401, 200),
         ("/api/v1/tools", 401, 401, 200),

@@ -305,7 +305,8 @@ async fn a_reader_that_stalls_stalls_the_model() {
     let mut connection = Connection::open(server.address).await;
     connection.send(&chat_request(STREAM)).await;
     connection.read_until("data: ").await;
-    // Socket buffers hold some megabytes. After that, no more events may be read from the model.
+    // Socket buffers hold some megabytes. When these buffers are full, no more events may be read
+    // from the model.
     let taken = || model.taken.load(std::sync::atomic::Ordering::SeqCst);
     let mut before = 0;
     eventually("nothing more is taken", async || {

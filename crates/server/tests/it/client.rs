@@ -115,7 +115,7 @@ pub(crate) async fn request(
         text.push_str(&format!("content-length: {}\r\n", body.len()));
     }
     let mut connection = Connection::open(address).await;
-    // The server may respond and close before it has read everything.
+    // The server may respond and close the connection before it has read everything.
     let _ = connection
         .stream
         .write_all(format!("{text}\r\n{body}").as_bytes())

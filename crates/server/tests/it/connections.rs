@@ -64,7 +64,7 @@ async fn a_connection_is_used_again_until_it_is_idle_for_too_long() {
             .send("GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
             .await;
         connection.read_answers(n).await;
-        // Longer than the header timeout but shorter than the idle timeout.
+        // This pause is longer than the header timeout but shorter than the idle timeout.
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
     connection.read_to_end().await;

@@ -29,7 +29,7 @@ async fn every_documented_operation_is_served_and_no_other_is() {
             );
         }
     }
-    // The ten routes documented by ai-prompt-shell.
+    // These are the ten routes documented by ai-prompt-shell.
     for route in [
         "/api/extensions",
         "/api/extensions/{id}",

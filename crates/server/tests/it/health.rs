@@ -12,7 +12,8 @@ async fn readiness_names_store_and_model_and_counts_what_is_broken() {
     assert_eq!((ready.status, &body["status"]), (200, &json!("ready")));
     assert_eq!(body["store"], "test store");
     assert_eq!(body["model"], "scripted model of a test");
-    // The invalid ones are the prompts `torn`, `both` and `evaluator.torn`, and the tool `torn`.
+    // The invalid definitions are the prompts `torn`, `both` and `evaluator.torn`, and the tool
+    // `torn`.
     assert_eq!(body["invalid"], 4, "{body}");
     assert_eq!(server.get("/healthz").await.json()["status"], "ok");
 }

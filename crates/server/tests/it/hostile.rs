@@ -66,7 +66,7 @@ async fn hostile_templates_are_answered_and_the_server_serves_on() {
     let server = start().await;
     for vector in vectors("templates_go.jsonl") {
         let id = vector["id"].as_str().unwrap();
-        // A template with definitions of its own cannot be nested in a definition.
+        // A template that contains definitions cannot be nested in a definition.
         let nested = !text(&vector["template"]).contains("{{define");
         let template = if nested {
             wrapped(&vector)
@@ -82,7 +82,7 @@ async fn hostile_templates_are_answered_and_the_server_serves_on() {
             _ => {}
         }
         let most = vector["limits"]["out_bytes"].as_u64().unwrap();
-        // JSON escapes can take six bytes per byte.
+        // JSON escapes can take six bytes for one byte of text.
         assert!(
             (answer.body.len() as u64) < 6 * most + 4096,
             "{id} gave {} bytes",

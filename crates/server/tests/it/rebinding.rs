@@ -50,15 +50,15 @@ fn outcome(answer: &Answer) -> (u16, String) {
 #[tokio::test]
 async fn a_rebound_page_gets_nothing_from_any_route() {
     let mut setup = Setup::default();
-    // The most permissive configuration.
+    // Use the most permissive configuration.
     setup.config.open_metrics = true;
     setup.config.inline_templates = Some(true);
     let server = start_with(setup).await;
     let routes = operations(&server);
     assert!(routes.len() > 60, "{routes:?}");
     for (method, path) in routes {
-        // A browser sends Origin with all methods except GET and HEAD, and considers the rebound
-        // server the page's own origin.
+        // A browser sends Origin with all methods except GET and HEAD, and treats the rebound
+        // server as the page's own origin.
         let page = [
             ("host", "evil.example:8080"),
             ("origin", "http://evil.example:8080"),
@@ -114,7 +114,7 @@ async fn listed_names_and_origins_are_answered() {
     setup.config.hosts = vec!["prompts.example".into(), "*.inner.example".into()];
     setup.config.origins = vec!["https://console.example".into(), "null".into()];
     let server = start_with(setup).await;
-    // The headers and the expected status.
+    // Each case has the headers and the expected status.
     let cases: [(&[(&str, &str)], u16); 14] = [
         (&[("host", "prompts.example")], 200),
         (&[("host", "a.inner.example:8443")], 200),
@@ -132,7 +132,7 @@ async fn listed_names_and_origins_are_answered() {
             ],
             200,
         ),
-        // Behind a proxy that terminates TLS.
+        // A proxy in front of the server terminates TLS.
         (
             &[
                 ("host", "prompts.example"),
@@ -163,7 +163,7 @@ async fn listed_names_and_origins_are_answered() {
             assert_eq!(answer.status, status, "{path} {head:?}: {answer:?}");
         }
     }
-    // Probes of old load balancers send no host.
+    // Health probes of old load balancers send no Host header.
     let answer = send(&server, "GET /healthz HTTP/1.0", &[]).await;
     assert_eq!(answer.status, 200);
 }

@@ -73,7 +73,7 @@ async fn args_are_variables_too_and_variables_win() {
 #[tokio::test]
 async fn each_failure_has_its_status_and_says_how_to_mend_it() {
     let server = start().await;
-    // Prompt, body, status, error code and members of the response.
+    // The columns are the prompt, body, status, error code and members of the response.
     let cases = [
         (
             "hello",

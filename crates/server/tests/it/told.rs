@@ -48,7 +48,7 @@ async fn a_broken_tool_or_extension_is_named_where_it_is_used() {
     ])
     .await;
     let broken = "tool torn is registered but invalid: ";
-    // Path, status, error code and expected text.
+    // The columns are the path, the status, the error code and the expected text.
     for (path, status, code, said) in [
         (
             "/api/render/prompts/uses.torn",
@@ -168,7 +168,7 @@ async fn what_nobody_reads_is_told() {
         (EntryKind::Prompt, "in:jinja", r#"{"prompt":"{{ name }}","format":"jinja"}"#),
     ])
     .await;
-    // Prompt, body and the names in the warnings.
+    // The columns are the prompt, the body and the names in the warnings.
     for (prompt, body, expected) in [
         ("hello", r#"{"variables":{"name":"A"}}"#, &[][..]),
         (
@@ -403,7 +403,7 @@ async fn no_error_names_a_type_of_this_program() {
         "f64",
         "visitor",
     ];
-    // A generated id can contain any hexadecimal digits, so set a fixed one.
+    // A generated id can contain any hexadecimal digits, so set a fixed id.
     let id = [("x-request-id", "test")];
     let mut route = 0;
     for (path, item) in paths {

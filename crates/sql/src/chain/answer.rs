@@ -36,7 +36,7 @@ struct AnswerFields {
 /// ```
 #[must_use]
 pub fn read_query(answer: &str) -> Option<WrittenQuery> {
-    // Thinking often contains drafts of queries. They must not be used as the answer.
+    // Thinking often contains drafts of queries. Such drafts must not be used as the answer.
     let text = without_thinking(answer)?;
     let fenced = unfenced(text);
     let candidates = [Some(text.trim()), fenced.map(str::trim)];
@@ -129,7 +129,7 @@ fn begins_like_sql(text: &str) -> bool {
         .find(|c: char| !c.is_ascii_alphabetic())
         .unwrap_or(rest.len());
     let (word, after) = rest.split_at(end);
-    // "Select the rows …" is prose, so the word after SELECT must look like SQL too.
+    // "Select the rows …" is prose, so the word after SELECT must also look like SQL.
     let known = FIRST.iter().any(|first| first.eq_ignore_ascii_case(word));
     known && after.starts_with(|c: char| c.is_whitespace() || "(*'\"`[".contains(c))
 }

@@ -171,7 +171,8 @@ pub(super) fn literal(value: &str, dialect: SqlDialect) -> Option<String> {
         return None;
     }
     let value = match dialect {
-        // Backslashes escape in MySQL here, because sessions never use another mode.
+        // In MySQL, a backslash is an escape character here, because sessions never use another
+        // mode.
         SqlDialect::MySql => value.replace('\\', "\\\\"),
         _ => value.to_owned(),
     };
@@ -197,7 +198,7 @@ fn target(key: &ForeignKey, dialect: SqlDialect) -> String {
 /// ```
 #[must_use]
 pub fn quoted(name: &str, dialect: SqlDialect) -> String {
-    // Quoting more than necessary is safe but costs tokens in every prompt.
+    // Unnecessary quotes are safe but cost tokens in every prompt.
     let plain = match dialect {
         // PostgreSQL folds bare names to lower case; the others keep or ignore case.
         SqlDialect::PostgreSql => !name.chars().any(char::is_uppercase),

@@ -43,7 +43,7 @@ pub(crate) fn similar_records<'a>(
     for record in accepted {
         let words = record.question.as_deref().map(content_words);
         let words: HashSet<String> = words.unwrap_or_default().into_iter().collect();
-        // Records are sorted newest first, so the newest of equal pairs is retained.
+        // Records are sorted newest first, so the newest of equal pairs is kept.
         let is_known = known
             .iter()
             .any(|(other, said)| other.sql == record.sql || *said == words);
@@ -94,7 +94,7 @@ pub(super) fn text(examples: &[Example], tokens: &dyn TokenCounter, budget: u64)
         let cost = tokens.count_text(&shown);
         if cost > left {
             // A long example is skipped instead of cut, because a truncated query is a bad example.
-            // Shorter ones after it may still fit.
+            // Shorter examples after it may still fit.
             continue;
         }
         left -= cost;

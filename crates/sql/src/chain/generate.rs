@@ -164,7 +164,7 @@ impl QueryChain<'_> {
                 message: "the prompt is empty: write a question in words".to_owned(),
             });
         }
-        // Times and tokens are collected along the way, because an error may end the pipeline in
+        // Times and tokens are collected during the run, because an error may end the pipeline in
         // any phase.
         let mut account = Account::default();
         let begun = Instant::now();
@@ -276,7 +276,7 @@ impl QueryChain<'_> {
                             }
                         }
                     }
-                    // Phase 1 only narrows the schema. Without it, the pipeline falls back to the
+                    // Phase 1 only narrows the schema. If it fails, the pipeline falls back to the
                     // ranking and can still answer.
                     Err(SqlError::Model(error)) => Err(fallback(
                         "call_failed",
@@ -418,7 +418,7 @@ impl QueryChain<'_> {
                     Err(error) => (written.sql, error),
                 },
             };
-            // Repairs given by the caller count too, because `repair_query` starts with one.
+            // Repairs that the caller passes also count, because `repair_query` starts with one.
             let again = u32::try_from(repairs.len()).unwrap_or(u32::MAX) < self.config.repairs;
             if !again || !error.is_repairable() {
                 return Err(error);

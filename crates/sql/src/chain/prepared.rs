@@ -36,7 +36,7 @@ impl PreparedCatalogue {
     /// thread.
     #[must_use]
     pub fn new(catalogue: Arc<Catalogue>, glossary: &Glossary, tokens: &dyn TokenCounter) -> Self {
-        // Adds one for the newline that joins the texts.
+        // The newline that joins two texts counts as one.
         let count = |text: String| u32::try_from(tokens.count_text(&text) + 1).unwrap_or(u32::MAX);
         let tables = catalogue.tables.iter();
         let line_tokens = tables
@@ -50,8 +50,8 @@ impl PreparedCatalogue {
             line_tokens,
             schema_tokens,
             vectors: OnceLock::new(),
-            // Separate from the vectors, so that a second question does not start embedding while
-            // the first still does.
+            // The flag is separate from the vectors, so that a second question does not start
+            // embedding while the first still does.
             embedding: AtomicBool::new(false),
             known: RwLock::new(Arc::new(ValueIndex::of(
                 &catalogue,

@@ -66,8 +66,8 @@ fn names(answer: &str) -> Result<Vec<String>, Fallback> {
         .ok_or_else(not_json)?;
     let items = match value {
         Value::Array(items) => items,
-        // Accepts {"tables": […]} too: an object whose only field is the array has one plausible
-        // meaning.
+        // An object whose only field is the array, such as {"tables": […]}, is also accepted,
+        // because it has one plausible meaning.
         Value::Object(fields) => match fields
             .into_iter()
             .map(|(_, value)| value)
@@ -145,7 +145,7 @@ pub(super) fn named(catalogue: &Catalogue, name: &str) -> Vec<usize> {
     if !whole.is_empty() {
         return whole;
     }
-    // A name may contain dots itself, so every dot is tried as the separator.
+    // A name may itself contain dots, so every dot is tried as the separator.
     for split in name.match_indices('.').map(|(i, _)| i) {
         let found = catalogue.find(Some(&name[..split]), &name[split + 1..]);
         if !found.is_empty() {

@@ -10,8 +10,8 @@ pub(super) fn sanitize_line(text: &str) -> String {
     let mut blank = false;
     let mut length = 0;
     for c in text.trim().chars() {
-        // Runs collapse to one space, so that a comment cannot fake the indentation of a column
-        // line.
+        // Runs of such characters collapse to one space, so that a comment cannot fake the
+        // indentation of a column line.
         if c.is_whitespace() || c.is_control() || is_invisible(c) {
             blank = true;
             continue;

@@ -62,7 +62,7 @@ pub(super) fn shown(
             order.extend(rest);
         } else if column.is_declared {
             if column.values.len() <= MOST_LABELS {
-                // The schema lists all of them anyway, in their declared order.
+                // The schema already lists all values of this column, in their declared order.
                 continue;
             }
             order.extend(rest.take(MOST_LABELS.saturating_sub(named.len())));

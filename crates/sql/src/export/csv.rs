@@ -128,7 +128,7 @@ fn field<'a>(cell: &'a Cell, options: &CsvOptions) -> Option<Cow<'a, str>> {
 /// Applies the protection that OWASP's page on CSV injection describes. It also covers full-width
 /// characters, which East Asian editions of Excel treat in the same way.
 fn guarded<'a>(text: Cow<'a, str>, options: &CsvOptions) -> Cow<'a, str> {
-    // Spreadsheets strip a leading tab or carriage return and then see the formula behind it.
+    // Spreadsheets strip a leading tab or carriage return and then see the formula after it.
     let begins = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
     if options.guard_formulas && text.starts_with(begins) && !is_number(&text) {
         Cow::Owned(format!("'{text}"))

@@ -8,8 +8,8 @@ use crate::ColumnInfo;
 /// earlier column or any other column has that key.
 pub(super) fn keys(columns: &[ColumnInfo]) -> Vec<String> {
     let names = columns.iter().map(|column| column.name.as_str());
-    // Counts the uses of each name. Names that are not used yet count 0, which reserves them for
-    // their own column.
+    // Counts how often each name is used. The name of a column starts with the count 0, which
+    // reserves it for that column.
     let mut given: HashMap<String, usize> = names.clone().map(|name| (name.into(), 0)).collect();
     names.map(|name| key(name, &mut given)).collect()
 }
@@ -19,7 +19,7 @@ fn key(name: &str, given: &mut HashMap<String, usize>) -> String {
     let mut key = name.to_owned();
     if number > 1 {
         key = format!("{name}_{number}");
-        // A column may really be called `id_2`.
+        // A column may have the name `id_2`.
         while given.contains_key(&key) {
             number += 1;
             key = format!("{name}_{number}");

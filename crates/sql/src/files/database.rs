@@ -16,7 +16,7 @@ use super::{FileError, FileForm, csv, json, parquet};
 pub(super) fn load(job: &mut LoadJob, database: &Path, files: &[PathBuf]) -> Result<(), FileError> {
     let sizes = files.iter().map(|path| size(path));
     let sizes: Vec<u64> = sizes.collect::<Result<_, _>>()?;
-    // Each file is read twice, so progress counts its bytes twice.
+    // Each file is read twice, so the progress also counts its bytes twice.
     job.total = sizes.iter().map(|size| size * 2).sum();
     if let Some(path) = files.first().filter(|_| job.total / 2 > job.options.bytes) {
         return Err(job.too_many_bytes(path));

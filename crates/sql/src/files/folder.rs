@@ -54,12 +54,14 @@ impl PrivateFolder {
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(&path).map_err(wrong)?;
-        // The final name means that the file is locked, so it gets this name only afterwards.
+        // The final name means that the file is locked, so the file gets this name only after it is
+        // locked.
         let (new, named) = (path.join(UNHELD), path.join(HELD));
         // The file is created under another name, locked, then renamed. A sweeper never sees an
         // unlocked `held` file of a live process.
         let held = File::create_new(&new).and_then(|file| {
-            // Where files cannot be locked, other processes cannot sweep either.
+            // If a file system does not support locks, other processes cannot remove the folder
+            // either.
             let _ = file.try_lock();
             fs::rename(&new, &named).map(|()| file)
         });
@@ -96,7 +98,7 @@ fn sweep(parent: &Path) {
             continue;
         }
         let held = entry.path().join(HELD);
-        // Anything but a regular file is foreign, and opening a named pipe would block.
+        // Only a regular file can belong to Quillet, and opening a named pipe would block.
         if !fs::symlink_metadata(&held).is_ok_and(|found| found.is_file()) {
             continue;
         }

@@ -197,7 +197,7 @@ pub(super) fn parse_exact(text: &str) -> Option<f64> {
         return None;
     }
     // The decimal is printed with as many digits as the text has. The double is exact only if all
-    // of them agree.
+    // of these digits agree.
     let shown = format!("{:.*e}", digits - 1, number.abs());
     let shown = shown.split('e').next().unwrap_or_default();
     let shown = shown.bytes().filter(|byte| *byte != b'.');

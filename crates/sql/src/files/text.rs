@@ -110,8 +110,8 @@ impl TextReader {
 
     /// Decodes text into a buffer that is large enough for any character.
     fn decode(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        // Bytes that were returned but do not complete a row belong to one row. Beyond the limit,
-        // that row would fill the memory.
+        // Bytes that were returned but do not complete a row all belong to the same row. Beyond the
+        // limit, that row would fill the memory.
         if self.place.given.get() - self.place.taken.get() > self.most + CHUNK as u64 {
             self.place.wrong.set(Some(TextError::TooLong));
             return Err(io::Error::other("row"));

@@ -139,8 +139,8 @@ fn show_setting(text: &TokenizedQuery<'_>) -> Result<ApprovedQuery, GuardError> 
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["timezone"] | ["time", "zone"] => Ok(approve(text, Vec::new())),
-        // Only listed settings are allowed, because others reveal paths, addresses and users of the
-        // server.
+        // Only listed settings are allowed, because other settings reveal paths, addresses and
+        // users of the server.
         [name] if SETTINGS.contains(name) => Ok(approve(text, Vec::new())),
         _ => Err(refuse(text, 0, help)),
     }
@@ -251,7 +251,7 @@ pub(super) fn explained_query(text: &TokenizedQuery<'_>) -> Option<usize> {
 fn explained(text: &TokenizedQuery<'_>) -> Result<Option<usize>, GuardError> {
     let help = "allowed: EXPLAIN of a query that reads, without ANALYZE";
     let mut at = 1;
-    // An opening bracket starts either options or a query in brackets: `EXPLAIN (SELECT 1)`.
+    // An opening parenthesis starts either options or a query: `EXPLAIN (SELECT 1)`.
     if text
         .tokens
         .get(at)
@@ -346,8 +346,8 @@ fn explain(
     // Leading blanks preserve the byte offsets of the query.
     let query = " ".repeat(at) + text.source.get(at..).unwrap_or_default();
     let policy = Policy {
-        // An explained query must be one that could run: EXPLAIN of a function call plans it, and
-        // planning may evaluate constant calls.
+        // An explained query must pass the checks of a query that runs: EXPLAIN plans function
+        // calls, and planning may evaluate constant calls.
         mode: GuardMode::Select,
         rows: None,
         ..policy.clone()

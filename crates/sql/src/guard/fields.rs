@@ -319,8 +319,8 @@ fn function(function: &Ident, alias: Option<&TableAlias>) -> Option<(String, Fro
     if COMPOSITE.contains(&name.as_str()) {
         return Some((called, FromItem::Row));
     }
-    // A column alias renames the only column; without one PostgreSQL names it after the table
-    // alias.
+    // A column alias renames the only column. If there is no column alias, PostgreSQL names the
+    // column after the table alias.
     let own = alias.into_iter().flat_map(|alias| &alias.columns);
     let mut columns: HashSet<String> = own.map(|column| key(&column.name)).collect();
     if columns.is_empty() {
@@ -425,12 +425,12 @@ mod tests {
                 "SELECT pg_read_file.pg_read_file FROM unnest(ARRAY['/etc/passwd']) AS pg_read_file(x)",
                 false,
             ),
-            // Neither is it if the function names its column itself.
+            // The table alias is not a column either if the function names its own column.
             (
                 "SELECT pg_read_file.pg_read_file FROM json_array_elements_text('[\"/etc/passwd\"]') AS pg_read_file",
                 false,
             ),
-            // Two scopes with the same alias.
+            // Two scopes have the same alias.
             (
                 "SELECT (SELECT s.pg_read_file FROM unnest(ARRAY['/etc/passwd']) AS s LIMIT 1) \
                  FROM unnest(ARRAY['x']) AS s(pg_read_file)",

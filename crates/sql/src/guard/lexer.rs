@@ -121,7 +121,7 @@ impl Lexer<'_> {
                 (Kind::Space, true)
             }
             b'-' if self.starts("--") && self.is_dash_comment() => self.line_comment(),
-            // In PostgreSQL `#` is an operator (XOR), in SQLite an error.
+            // In PostgreSQL, `#` is an operator (XOR); in SQLite, it is an error.
             b'#' if self.dialect == SqlDialect::MySql => self.line_comment(),
             b'/' if self.starts("/*") => self.block_comment(),
             b'\'' => (Kind::Text, self.quoted(b'\'', self.escapes())),

@@ -27,8 +27,8 @@ pub(super) fn apply_limit(
     query: &Query,
     rows: Option<u64>,
 ) -> Result<(String, String, bool), GuardError> {
-    // The text to run requests one row more than the limit, so that the caller can detect missing
-    // rows. The displayed text has the limit itself.
+    // The query that runs requests one row more than the limit, so that the caller can detect
+    // missing rows. The displayed query has the limit itself.
     let edit = rows.and_then(|rows| Some((edit(text, query, rows)?, rows)));
     let Some((edit, rows)) = edit else {
         return Ok((executed_text(text, None), display_text(text, None), false));
@@ -37,8 +37,8 @@ pub(super) fn apply_limit(
         text,
         Some(&edit.with(rows.saturating_add(1).min(MAX_LIMIT))),
     );
-    // This check makes the text edit safe: whatever it did to the tokens, the tree may differ in
-    // its LIMIT only.
+    // This check makes the text edit safe: whatever the edit did to the tokens, the trees may
+    // differ only in the LIMIT.
     let read_again = parse::query(&sql, text.dialect);
     if read_again.map(without_limit) != Ok(without_limit(query.clone())) {
         let message = "cannot set a LIMIT on this query";
@@ -70,7 +70,7 @@ fn edit(text: &TokenizedQuery<'_>, query: &Query, rows: u64) -> Option<Edit> {
     let (query, levels) = innermost(query);
     let region = levels..text.tokens.len().checked_sub(levels)?;
     let mut clause = Clauses::of(text, region.clone());
-    // Where FETCH is not a keyword, `fetch` is an ordinary column name.
+    // In dialects where FETCH is not a keyword, `fetch` is an ordinary column name.
     clause.fetch = clause.fetch.filter(|_| query.fetch.is_some());
     match (&clause.limit, &clause.fetch) {
         (Some(limit), _) => lower(text, limit, rows, false),
@@ -120,11 +120,12 @@ fn lower(
         return (text.dialect == SqlDialect::PostgreSql).then_some(replace);
     }
     match constant(text, expression.clone()) {
-        // A negative LIMIT means "all" in SQLite. Elsewhere it is an error that the server reports.
+        // A negative LIMIT means "all" in SQLite. In the other dialects, it is an error that the
+        // server reports.
         Some(own) if own < 0 => (text.dialect == SqlDialect::Sqlite).then_some(replace),
         Some(own) if own <= i128::from(rows) => None,
         Some(_) => Some(replace),
-        // Comments are not copied, because they were blanked and must stay so.
+        // The comments were blanked and must stay blank, so they are not copied.
         None => wrap(
             text,
             &text.plain.get(place.clone())?.replace('\n', " "),
@@ -148,7 +149,7 @@ fn wrap(
         SqlDialect::PostgreSql if is_fetch => Some((format!("(LEAST({written}, "), "))")),
         SqlDialect::PostgreSql => Some((format!("LEAST({written}, "), ")")),
         // The mask removes the sign, so that a negative number, which means no limit, becomes a
-        // very large one.
+        // very large limit.
         SqlDialect::Sqlite => Some((format!("min(({written}) & {MAX_LIMIT}, "), ")")),
         // MySQL accepts only literal numbers and rejects everything else itself.
         SqlDialect::MySql => None,

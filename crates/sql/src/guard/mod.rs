@@ -56,11 +56,11 @@ pub fn check(
     policy: &Policy,
 ) -> Result<ApprovedQuery, GuardError> {
     let text = TokenizedQuery::read(sql, dialect, policy)?;
-    // Without a catalogue every name passes, and the database itself reports unknown ones.
+    // Without a catalogue every name passes, and the database itself reports unknown names.
     let catalogue = catalogue.filter(|_| policy.check_names);
-    // Walking, comparing and dropping a tree recurse once for each level, and the parser's own
-    // visitors need kilobytes of stack for each. The depth is limited by now, so this stack is
-    // large enough.
+    // Walking, comparing and dropping a tree recurse once per level, and the parser's own visitors
+    // need kilobytes of stack per level. The depth is already limited here, so this stack is large
+    // enough.
     stacker::grow(STACK, || match policy.mode {
         GuardMode::Explore if explore::is_explore_statement(&text) => {
             explore::check(&text, catalogue, policy)

@@ -48,7 +48,8 @@ fn statements(plain: &str, dialect: SqlDialect) -> Result<Vec<Statement>, GuardE
             syntax(plain, Some(at), error.message)
         })?;
     if let Some(comment) = tokens.iter().find(|token| is_comment(&token.token)) {
-        // All comments were blanked, so the parser must have found one where the server sees none.
+        // All comments were blanked, so the parser must have found a comment where the server sees
+        // none.
         let at = byte_of(plain, comment.span.start);
         let message = "this text cannot be distinguished from a comment".to_owned();
         return Err(syntax(plain, Some(at), message));
@@ -144,8 +145,8 @@ impl<'a> PositionCursor<'a> {
     }
 
     fn byte_of(&mut self, place: Location) -> usize {
-        // Positions are in ascending order, so one pass serves all of them. Searching each from the
-        // start would be quadratic.
+        // Positions are in ascending order, so one pass serves all of them. Searching for each
+        // position from the start would be quadratic.
         while (self.line, self.column) < (place.line, place.column) {
             match self.rest.next() {
                 Some((_, '\n')) => (self.line, self.column) = (self.line + 1, 1),

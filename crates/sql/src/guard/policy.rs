@@ -63,7 +63,7 @@ impl Default for Policy {
             bytes: 100_000,
             // Half of `nesting::DEEPEST`, the maximum for this setting.
             depth: 64,
-            // The limit of table-chat, which its clients expect.
+            // table-chat has this limit, and its clients expect it.
             rows: Some(1_000),
             functions: Vec::new(),
             check_names: true,

@@ -138,7 +138,8 @@ impl QueryReader<'_> {
                 Ok(())
             }
             SetExpr::SetOperation { left, right, .. } => {
-                // Chains lean to the left, so they are walked in a loop instead of recursively.
+                // Chains of operators nest to the left, so they are walked in a loop instead of
+                // recursively.
                 let mut left = left;
                 self.check_body(right)?;
                 while let SetExpr::SetOperation {
@@ -197,7 +198,7 @@ impl QueryReader<'_> {
                 name, args: None, ..
             } => {
                 if let [ObjectNamePart::Identifier(bare)] = name.0.as_slice() {
-                    // `FROM CURRENT_USER` is a function call too.
+                    // In `FROM CURRENT_USER`, the name is also a function call.
                     self.check_bare(bare)?;
                 }
                 relations::check(self.text, name)
@@ -429,7 +430,7 @@ fn verdict(result: Result<(), GuardError>) -> GuardFlow {
 impl Visitor for QueryReader<'_> {
     type Break = Box<GuardError>;
 
-    // A statement inside a query, such as a CTE with INSERT, never only reads.
+    // A statement inside a query, such as an INSERT in a CTE, counts as a write.
     fn pre_visit_statement(&mut self, _: &Statement) -> GuardFlow {
         verdict(Err(self.writes()))
     }

@@ -54,11 +54,11 @@ fn respelt(tokens: &[TokenWithSpan], at: usize, dialect: SqlDialect) -> (usize, 
         };
     }
     match dialect {
-        // The parser would read ONLY as a table name and the table as its alias. In `ROWS ONLY` it
-        // belongs to FETCH.
+        // The parser would read ONLY as a table name and the table as its alias. In `ROWS ONLY`,
+        // ONLY belongs to FETCH.
         SqlDialect::PostgreSql if is(at, "ONLY") && begins_table(before(1)) => (1, Vec::new()),
         SqlDialect::MySql if is(at, "MOD") && ends_operand(before(1)) => (1, vec![Token::Mod]),
-        // The parser copies everything before DIV, for each DIV.
+        // For each DIV, the parser copies everything before it.
         SqlDialect::MySql if is(at, "DIV") && ends_operand(before(1)) => (1, vec![Token::Div]),
         SqlDialect::MySql
             if tokens
@@ -97,7 +97,7 @@ fn respelt_sqlite(tokens: &[TokenWithSpan], at: usize) -> (usize, Vec<Token>) {
         () if is(at, "AS") && is(at + 1, "MATERIALIZED") && opens(at + 2) => {
             (2, vec![word("AS", Keyword::AS)])
         }
-        // The parser copies everything before these operators, for each of them.
+        // For each of these operators, the parser copies everything before it.
         () if ["GLOB", "MATCH", "REGEXP"].iter().any(|word| is(at, word))
             && ends_operand(at.checked_sub(1).and_then(|i| tokens.get(i))) =>
         {

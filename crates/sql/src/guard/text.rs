@@ -45,7 +45,7 @@ impl<'a> TokenizedQuery<'a> {
         let comments: Vec<Range<usize>> = comments.map(|token| token.span.clone()).collect();
         let mut tokens: Vec<Token> = all.into_iter().filter(Token::is_significant).collect();
         check_neighbours(source, dialect, &tokens)?;
-        // Trailing semicolons are harmless, and common in answers of models.
+        // Trailing semicolons are harmless, and common in the answers of models.
         while tokens.last().is_some_and(|last| last.is_mark(source, ";")) {
             tokens.pop();
         }

@@ -133,7 +133,7 @@ fn place(message: &str, sql: &str) -> Option<usize> {
     if near.is_empty() {
         return Some(sql.trim_end().len());
     }
-    // A text that was not truncated reaches to the end of the query.
+    // If the server did not truncate this text, it extends to the end of the query.
     if near.len() < NEAR && sql.ends_with(near) {
         return Some(sql.len() - near.len());
     }

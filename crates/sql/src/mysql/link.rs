@@ -180,8 +180,8 @@ impl MySqlServer {
         }
         let first = Conn::new(self.options(packet, Some(self.tls_options()))).await;
         let result = match &first {
-            // Only in `verify-ca` mode; in `verify-identity` mode a different name is the error to
-            // report.
+            // A different name is accepted only in `verify-ca` mode; in `verify-identity` mode, it
+            // is the error to report.
             Err(error) if self.tls == TlsMode::Authority => match presented_name(error) {
                 Some(name) => {
                     *lock(&self.presented) = Some(name);
@@ -205,7 +205,7 @@ impl MySqlServer {
     fn options(&self, packet: usize, tls: Option<SslOpts>) -> OptsBuilder {
         let url = &self.url;
         // The packet limit, the idle timeout and the socket are set explicitly. Otherwise the
-        // library would query the server for all three.
+        // library would query the server for all three values.
         OptsBuilder::default()
             .ip_or_hostname(url.host.trim_start_matches('[').trim_end_matches(']'))
             .tcp_port(url.port)
@@ -221,8 +221,8 @@ impl MySqlServer {
     }
 
     fn tls_options(&self) -> SslOpts {
-        // The cryptography provider is a process-wide choice. This sets one only if the process has
-        // none.
+        // The cryptography provider is a process-wide choice. This call has no effect if the
+        // process has already chosen a provider.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let is_verified = matches!(self.tls, TlsMode::Authority | TlsMode::Verified);
         let file = |name| parameter(&self.url, name).map(std::path::PathBuf::from);

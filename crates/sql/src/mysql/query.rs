@@ -59,7 +59,7 @@ async fn execute(
     let started = Instant::now();
     let reading = read(server, session.conn(), sql, limits, sink);
     let read = timeout(limits.timeout + GRACE, reading).await;
-    // A SLEEP or BENCHMARK call that the server's time limit stopped counts as a success.
+    // A SLEEP or BENCHMARK call that the server's time limit stopped is reported as a success.
     let is_late = started.elapsed() >= limits.timeout;
     match read {
         Ok(Ok((ended, SendStatus::All))) if !is_late => {
@@ -104,7 +104,7 @@ async fn read(
 ) -> Result<(StreamEnd, SendStatus), DatabaseError> {
     server.check_role(conn).await?;
     let failed = |error: Error| error::of_query(&error, sql);
-    // If the query sets no limit itself, the server stops by this one.
+    // If the query itself has no limit, the server stops at this one.
     let rows = limits.rows.saturating_add(1);
     let select_limit = format!("SET SESSION sql_select_limit = {rows}");
     for statement in [select_limit.as_str(), "START TRANSACTION READ ONLY"] {
@@ -161,7 +161,7 @@ async fn stream_rows(
             }
             Err(error) => return Err(error),
         };
-        // `unwrap` panics only if a value was taken out before, which did not happen.
+        // `unwrap` panics only if a value was taken out before, and none was.
         let values = row.unwrap();
         match feed.admit(values.iter().map(size).sum()) {
             Some(TruncationReason::Rows) => {

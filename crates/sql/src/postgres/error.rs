@@ -81,9 +81,9 @@ fn kind(code: &SqlState) -> Kind {
         "42501" => Kind::Denied,
         "42P01" | "42703" | "42883" | "42704" | "42P02" | "3F000" => Kind::UnknownName,
         "25006" => Kind::ReadOnly,
-        // Query cancelled, lock not available, or idle for too long.
+        // These codes mean: query cancelled, lock not available, and idle for too long.
         "57014" | "55P03" | "25P03" => Kind::Timeout,
-        // "Too many connections" for a role or a database is a limit too.
+        // This code means too many connections of the server, a role or a database.
         "53300" => Kind::Limit,
         "3D000" => Kind::Unreachable,
         other => match other.get(..2) {

@@ -93,7 +93,7 @@ pub(super) async fn check(
 fn checked(row: &Row) -> Result<ConnectionReport, tokio_postgres::Error> {
     let version = row.try_get(0)?;
     let reader = reader(row.try_get(13)?, row.try_get(14)?);
-    // A superuser has every privilege. The full list would hide the one line that matters.
+    // A superuser has every privilege. The full list would hide this one important line.
     if row.try_get(1)? {
         let warning = "the role is a superuser: functions could read and write files of the server; \
             connect with a role that may only SELECT";

@@ -121,7 +121,7 @@ impl PostgresSession {
         let connected = server.config.connect_raw(socket, server.tls.clone()).await;
         let (client, mut connection) =
             connected.map_err(|error| error::at_connect(&error, server))?;
-        // Stored for `Drop`, which may run on a thread without a runtime.
+        // The handle is stored for `Drop`, which may run on a thread without a runtime.
         let runtime = Handle::current();
         let trees = Trees::default();
         let listener = trees.clone();
@@ -130,7 +130,7 @@ impl PostgresSession {
                 match message {
                     Ok(AsyncMessage::Notice(notice)) => listener.record_notice(&notice),
                     Ok(_) => {}
-                    // Callers that wait for a reply get the error too.
+                    // Callers that wait for a reply also get the error.
                     Err(error) => {
                         tracing::debug!(%error, "lost the connection to PostgreSQL");
                         return;

@@ -52,8 +52,8 @@ impl Socket {
             unix(&format!("{host}/.s.PGSQL.{port}")).await?
         } else {
             let stream = tokio::net::TcpStream::connect((host, port)).await?;
-            // Requests are small and pipelined. Without this, waiting to fill packets would delay
-            // each of them.
+            // Requests are small and pipelined. Without this option, each request would be delayed
+            // until a packet is full.
             stream.set_nodelay(true)?;
             Box::new(stream)
         };

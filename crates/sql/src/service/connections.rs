@@ -145,7 +145,7 @@ impl Databases {
         let url: ConnectionUrl = definition.url.parse()?;
         let database = slot::open(&url, definition, parts)?;
         // A server that accepts and then stays silent must not block the caller. The limit is
-        // doubled: one timeout to connect and one to answer.
+        // doubled: one timeout for the connection and one for the answer.
         let limit = parts.config.connect.connect_timeout * 2;
         let checked = tokio::time::timeout(limit, database.check()).await;
         let checked = checked.map_err(|_| {
@@ -194,8 +194,8 @@ impl Databases {
         } else {
             None
         };
-        // This comes after the removal from the store. Otherwise, a concurrent query could open the
-        // connection again from the old definition.
+        // The slot is removed after the definition is removed from the store. Otherwise, a
+        // concurrent query could open the connection again from the old definition.
         lock(&self.inner.slots).remove(name);
         if !temporary && !is_stored {
             return Ok(None);

@@ -165,7 +165,7 @@ impl Databases {
         options: &RunOptions,
     ) -> Result<GeneratedQuery, SqlError> {
         let asking = self.question_context(name, question).await?;
-        // The query does not run, so the guard alone decides whether the model must repair it.
+        // The query does not run, so only the guard decides whether the model must repair it.
         let judge = judges::GuardJudge(asking.gate(self, options));
         let chain = asking.chain(&self.inner.parts, options)?;
         let (generated, ()) = chain.run(question, &judge).await?;
@@ -375,15 +375,15 @@ impl Databases {
         let (service, slot) = (Arc::downgrade(&self.inner), slot.clone());
         let parts = self.inner.parts.clone();
         let mut reading = lock(&self.inner.reading);
-        // Finished tasks are removed here. They would otherwise stay in the set until the service
-        // is dropped.
+        // Finished tasks are removed here. Otherwise, finished tasks would stay in the set until
+        // the service is dropped.
         while reading.try_join_next().is_some() {}
         reading.spawn(async move {
             let read = slot
                 .prepared(&parts, Duration::ZERO, &ignore_progress)
                 .await;
-            // This comes before the result is used, so that a failed comparison does not block the
-            // next one.
+            // The comparison ends before the result is used, so that a failed comparison does not
+            // block the next one.
             slot.end_comparison();
             match (read, service.upgrade()) {
                 (Ok(prepared), Some(inner)) => {

@@ -41,8 +41,8 @@ impl Databases {
         let slot = self.slot(name).await?;
         let prepared = self.read(&slot, false, &super::ignore_progress).await?;
         if slot.has_values {
-            // Each connection has one sampler, so a manual sample waits for the one in the
-            // background instead of doubling the load.
+            // Each connection has one sampler, so a manual sample waits for a background sample
+            // instead of doubling the load.
             let guard = slot.sampler.clone().lock_owned().await;
             sample(&slot, &prepared, &self.inner.parts, guard).await?;
         }
@@ -60,7 +60,7 @@ impl Databases {
         if !slot.has_values || is_fresh(&prepared.values(), prepared, &self.inner.parts) {
             return false;
         }
-        // Another task is already sampling, and its result serves this caller too.
+        // Another task is already sampling, and this caller can use its result.
         let Ok(guard) = slot.sampler.clone().try_lock_owned() else {
             return false;
         };
@@ -118,7 +118,8 @@ async fn sample(
     let mut columns = Vec::new();
     let mut tables = 0;
     for wanted in &wanted {
-        // The time budget covers all tables, so a slow one leaves less time for those after it.
+        // The time budget covers all tables, so a slow table leaves less time for the tables after
+        // it.
         let left = config.time.saturating_sub(begun.elapsed());
         if left.is_zero() {
             break;

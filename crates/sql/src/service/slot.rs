@@ -111,7 +111,7 @@ impl ConnectionSlot {
         if let Some(known) = self.cached() {
             return Some(known.prepared);
         }
-        // If another task is already reading it, the query does not wait.
+        // If another task is already reading the catalogue, the query does not wait.
         let _reader = self.reader.try_lock().ok()?;
         let resting = self.load_catalogue(parts).await;
         lock(&self.kept).clone_from(&resting);
@@ -160,7 +160,7 @@ impl ConnectionSlot {
             return Ok(known.prepared);
         }
         let _reader = self.reader.lock().await;
-        // Another task may have read or compared it while this one waited.
+        // Another task may have read or compared the catalogue while this one waited.
         let known = match self.cached() {
             Some(known) => Some(known),
             None => self.load_catalogue(parts).await,
@@ -354,8 +354,8 @@ pub(super) fn open(
     parts: &ServiceParts,
 ) -> Result<Arc<dyn Database>, SqlError> {
     let mut options = parts.config.connect.clone();
-    // The settings can disable TLS for all connections, and a definition for one. Neither can
-    // enable it if the other disables it.
+    // The settings can disable TLS for all connections, and a definition can disable it for one
+    // connection. Neither can enable TLS if the other disables it.
     options.ssl_disabled |= definition.ssl_disabled;
     options.functions.clone_from(&parts.config.functions);
     let ssh = definition.ssh_config.as_ref();

@@ -95,6 +95,6 @@ async fn no_query_waits_until_a_catalogue_is_compared() {
         tokio::task::yield_now().await;
     }
     assert_eq!(begun.elapsed(), Duration::ZERO);
-    // Only one comparison is in progress for all of them.
+    // Only one comparison runs for all of these queries.
     assert_eq!(slow.compared.load(Ordering::Relaxed), 1);
 }

@@ -96,7 +96,8 @@ fn unlisted(function: &str) -> Option<(Kind, String)> {
 fn setting(name: &str, has_value: bool) -> Option<(Kind, String)> {
     let folded = name.to_ascii_lowercase();
     let is_number = NUMBERS.contains(&folded.as_str());
-    // `schema_version = 5` would write. The other PRAGMAs take a table name.
+    // PRAGMAs for numbers are allowed only without a value, because `schema_version = 5` would
+    // write. The other allowed PRAGMAs take a table name.
     if guard::PRAGMAS.contains(&folded.as_str()) || (is_number && !has_value) {
         return None;
     }

@@ -91,7 +91,7 @@ pub(super) fn read(
     connection: &mut Connection,
     tell: &dyn Fn(u64, u64),
 ) -> rusqlite::Result<Catalogue> {
-    // One read transaction, so that the schema cannot change between the statements.
+    // All statements run in one read transaction, so that the schema cannot change between them.
     let moment = connection.transaction()?;
     let fingerprint = fingerprint(&moment)?;
     let counts = counts(&moment);
@@ -104,7 +104,8 @@ pub(super) fn read(
         }
         match reader.table(listed) {
             Ok(table) => tables.push(table),
-            // A view of a dropped table, or a virtual table whose module is not linked.
+            // The table is a view of a dropped table, or a virtual table whose module is not
+            // linked.
             Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::Unknown) => {
                 tracing::debug!(table = listed.name, %error, "table left out of the catalogue");
             }

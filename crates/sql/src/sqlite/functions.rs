@@ -195,7 +195,7 @@ mod tests {
         unknown.retain(|name| !is_allowed(name) && !REFUSED.contains(&name.as_str()));
         assert_eq!(unknown, [""; 0]);
         assert!(REFUSED.iter().all(|name| !is_allowed(name)));
-        // The reverse must hold too: every listed function must exist.
+        // Every listed function must also exist.
         let mut missing: Vec<&str> = of_texts().collect();
         missing.retain(|name| !names.iter().any(|it| it == name));
         missing.retain(|name| {

@@ -94,7 +94,7 @@ fn rounded(context: &Context<'_>, function: OfOne) -> Option<Value> {
 /// Returns an argument as a number. Numeric text counts as a number.
 fn number(context: &Context<'_>, argument: usize) -> Option<f64> {
     match context.get_raw(argument) {
-        // These functions compute with doubles.
+        // These functions compute with floating-point numbers.
         #[expect(clippy::cast_precision_loss, reason = "as SQLite does")]
         ValueRef::Integer(whole) => Some(whole as f64),
         ValueRef::Real(real) => Some(real),

@@ -81,7 +81,8 @@ impl Sqlite {
             let mut connection = open::open(&work_on.path, busy, deadline, &stop)?;
             work(&mut connection, &work_on)
         };
-        // The thread cannot be aborted. After the timeout, the stop flag ends it at its next check.
+        // The thread cannot be aborted. After the timeout, the stop flag ends the thread at its
+        // next check.
         let done = tokio::time::timeout(time, tokio::task::spawn_blocking(thread)).await;
         match done {
             Err(_) => Err(error::too_long(time)),

@@ -58,7 +58,7 @@ impl CancelRequest {
     /// Stops the current work and all later work.
     pub(super) fn cancel(&self) {
         self.asked.store(true, Ordering::Relaxed);
-        // The flag alone is checked only every few thousand instructions; the handle interrupts
+        // SQLite checks the flag only every few thousand instructions; the handle interrupts
         // immediately.
         let handle = lock(&self.handle);
         if let Some(handle) = handle.as_ref() {
@@ -111,7 +111,7 @@ fn configure(
     for (setting, value) in SETTINGS {
         connection.set_db_config(setting, value)?;
     }
-    // This is a second protection in addition to the read-only open.
+    // In addition to the read-only open, this is a second protection.
     connection.execute_batch("PRAGMA query_only = ON; PRAGMA cell_size_check = ON;")?;
     let stop = Arc::clone(stop);
     let over = move || {

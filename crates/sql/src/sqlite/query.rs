@@ -43,8 +43,8 @@ pub(super) fn run(
         return Err(DatabaseError::new(Kind::Syntax, message));
     }
     let failed = |error: rusqlite::Error| work.fault(&error);
-    // The order matters. The schema and virtual tables are loaded before limits and authorizer
-    // apply, which would otherwise treat their statements as part of the query.
+    // The schema and virtual tables are loaded before the limits and the authorizer apply, which
+    // would otherwise treat these statements as part of the query.
     catalogue::probe(connection).map_err(failed)?;
     virtual_tables::connect(connection, sql).map_err(failed)?;
     // A small limit on all bytes must not prevent SQLite from reading a single stored row.

@@ -17,8 +17,7 @@ pub(super) fn prefixes<'a>(
     let mut prefixes = Vec::new();
     for connection in connections {
         let mut prefix = plain(&connection.name);
-        // Non-ASCII letters become `_`, so different names could collide. Those get a hash of the
-        // name.
+        // Non-ASCII letters become `_`, so different names could collide. Such names get a hash.
         let says_all = connection.name.is_ascii() && prefix.len() <= LONGEST;
         if !says_all || taken.contains(&prefix) {
             prefix = numbered(&prefix, &connection.name);

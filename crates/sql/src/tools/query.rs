@@ -58,7 +58,7 @@ fn options(config: &SqlConfig, context: &ToolContext) -> RunOptions {
     let limits = QueryLimits {
         rows: config.tool_rows,
         bytes: config.limits.bytes.min(BYTES),
-        // Never exceeds the remaining time of the tool call.
+        // The timeout never exceeds the remaining time of the tool call.
         timeout: context.remaining(config.limits.timeout),
     };
     RunOptions {

@@ -105,7 +105,7 @@ impl TunneledDatabase {
     }
 
     async fn tunnel(&self) -> Result<Tunnel, DatabaseError> {
-        // Another process may take the free port before ssh binds it, hence the retries.
+        // Another process may take the free port before ssh binds it, so this loop retries.
         let mut last = unreachable("ssh was not started");
         for _ in 0..PORTS {
             match Tunnel::open(&self.ssh, &self.url, self.options.connect_timeout).await {
@@ -233,7 +233,7 @@ fn arguments(
         ("StrictHostKeyChecking", Some("yes")),
         ("NumberOfPasswordPrompts", Some("1")),
         ("PreferredAuthentications", methods),
-        // Without this, ssh would stay connected without forwarding a port.
+        // Without this option, ssh would stay connected without forwarding a port.
         ("ExitOnForwardFailure", Some("yes")),
         ("ServerAliveInterval", Some("15")),
         ("ConnectTimeout", Some(seconds.as_str())),

@@ -36,7 +36,7 @@ impl Secrets {
         let secrets = Secrets { folder: folder()? };
         if let Some(key) = &ssh.private_key {
             // A browser's form sends CRLF line ends, which ssh does not accept, and may drop the
-            // last one.
+            // last line end.
             let key = key.replace("\r\n", "\n");
             secrets.write("key", format!("{}\n", key.trim()).as_bytes(), 0o600)?;
         }

@@ -274,7 +274,7 @@ fn is_private(column: &TableColumn) -> bool {
     let comment = column.comment.as_deref().unwrap_or_default();
     let chinese = |text: &str| PRIVATE_CHINESE.iter().any(|word| text.contains(word));
     let told = parts(comment);
-    // In comments, words such as `key` or `address` are ambiguous. These words are not.
+    // In comments, words such as `key` or `address` are ambiguous, so only these words count.
     let is_told = ["password", "secret", "email", "phone", "ssn", "passport"]
         .iter()
         .any(|word| told.iter().any(|said| said == word));

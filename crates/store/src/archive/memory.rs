@@ -100,8 +100,8 @@ impl ArchiveState {
         let Some(oldest) = oldest.map(|(name, _)| name.clone()) else {
             return false;
         };
-        // Whole databases are removed first, least recently used. A history with gaps would be more
-        // confusing than no history.
+        // First, whole databases are removed, starting with the least recently used. A history with
+        // gaps would be more confusing than no history.
         if self.databases.len() > 1 {
             self.forget(&oldest);
             return true;

@@ -164,7 +164,7 @@ pub(super) fn hide_file(file: &Connection, id: &str) -> rusqlite::Result<bool> {
 
 /// Deletes some expired data and returns whether more is left.
 pub(super) fn sweep(file: &Connection, now: u64) -> rusqlite::Result<bool> {
-    // One file at a time, so transactions remain short.
+    // Only one file is removed per transaction, so transactions remain short.
     let old = "SELECT number FROM batch_files WHERE expires < ?1 LIMIT 1";
     let old = file.query_row(old, [now], |row| row.get::<_, i64>(0));
     if let Some(number) = old.optional()? {
@@ -267,7 +267,7 @@ pub(super) fn step(file: &Connection, id: &str, step: &BatchTransition) -> rusql
     if let Some((total, units)) = step.counted {
         let set = "UPDATE batches SET total = ?2, units = ?3 WHERE number = ?1";
         file.execute(set, params![number, total, units])?;
-        // Unit 0 stands for validating the input, which is complete.
+        // Unit 0 represents the validation of the input, which is complete.
         let looked_at = "DELETE FROM batch_units WHERE batch = ?1 AND number = 0";
         file.execute(looked_at, [number])?;
     }

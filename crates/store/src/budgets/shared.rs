@@ -71,8 +71,8 @@ impl<B: Budgets> SharedBudgets<B> {
     }
 
     async fn settle_deferred(&self) {
-        // Removed while holding the lock and sent without it, because sending waits for the
-        // network.
+        // The owed amounts are removed under the lock and sent without it, because sending waits
+        // for the network.
         let owed = std::mem::take(&mut *lock(&self.owed));
         for ((day, accounts), spent) in owed {
             let hold = Reservation {
@@ -130,8 +130,8 @@ impl<B: Budgets> Budgets for SharedBudgets<B> {
                 Some(()) => {}
                 None => self.defer_settlement(hold, spent),
             }
-            // Also while the shared store is available: the local copy must be correct if the next
-            // call fails.
+            // Settle locally even while the shared store is available, because the local copy must
+            // be correct if the next call fails.
             self.own.settle(hold, spent).await
         }
         .boxed()

@@ -122,7 +122,7 @@ fn reserve(
         }
         seen.push(used);
     }
-    // Replaces instead of inserting, so reserving twice with the same id counts once.
+    // The statement replaces instead of inserting, so reserving twice with the same id counts once.
     let hold = "INSERT OR REPLACE INTO budget_holds VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let mut hold = file.prepare(hold)?;
     for account in accounts {

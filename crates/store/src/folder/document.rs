@@ -142,7 +142,7 @@ pub(crate) fn entry(key: EntryKey, origin: &str, form: FileFormat, content: &str
         FileFormat::Prompt => StoreEntry::new(key, content, origin),
         FileFormat::Script => StoreEntry::new(key, script(content), origin),
         FileFormat::Yaml => match yaml(origin, content) {
-            // Unchanged, so its parser can report locations in it.
+            // The content stays unchanged, so the parser of functions can report locations in it.
             Ok(value) if is_function(&value) => StoreEntry::new(key, content, origin),
             Ok(value) => StoreEntry::new(key, json::to_string(&value), origin),
             Err(problem) => StoreEntry::invalid(key, content, *problem),

@@ -114,14 +114,15 @@ impl FolderInner {
         if let Some(content) = &commit.content {
             self.fits(key, content)?;
         }
-        // A trial run without the lock, because locking would create the folder.
+        // This trial run does not take the lock, because locking would create the folder.
         if !self.roots.history.is_dir() {
             self.planned(commit)?;
         }
         let done = self.with_write_lock(true, || {
             let (plan, done) = self.planned(commit)?;
             self.execute(&plan)?;
-            // After the commit: the new version counts, and its labels protect what they point at.
+            // Versions are pruned after the commit, because the new version counts, and its labels
+            // protect the versions that they point to.
             self.prune(*kind, key, &done.labels)?;
             Ok(done)
         });
@@ -227,7 +228,8 @@ impl FolderInner {
         };
         self.add(kind, key, &opened.book.lines(&chain.since(last)))?;
         let labels = self.label_text(kind, key)?;
-        // With unreadable labels it is unknown which versions are needed, so none is deleted.
+        // If the labels are unreadable, it is unknown which versions are needed, so none is
+        // deleted.
         if let Ok(labels) = stored(key, labels.as_deref()) {
             self.prune(kind, key, &labels)?;
         }
@@ -341,7 +343,7 @@ impl FolderInner {
 
     fn note(&self, line: &LogEntry) -> Result<(), StoreError> {
         self.with_write_lock(true, || {
-            // Read under the lock, so two processes never assign the same number.
+            // The number is read under the lock, so two processes never assign the same number.
             let last = self.log(&LogFilter::default(), None, 1)?;
             let number = last.first().map_or(1, |line| line.number + 1);
             let line = LogEntry {
@@ -421,7 +423,8 @@ fn label_text(labels: &Labels) -> Option<Arc<str>> {
     if labels.0.is_empty() {
         return None;
     }
-    // Pretty-printed with a final line break, because users edit this file and commit it to Git.
+    // The labels are pretty-printed with a final line break, because users edit this file and
+    // commit it to Git.
     let text = serde_json::to_string_pretty(labels).unwrap_or_default();
     Some((text + "\n").into())
 }

@@ -80,7 +80,8 @@ impl FolderInner {
             return work();
         }
         let _lock = self.lock()?;
-        // The previous writer may have crashed. Its plan must be completed before any read.
+        // The previous writer may have crashed. The plan of a crashed writer must be completed
+        // before any read.
         self.finish()?;
         work()
     }
@@ -99,7 +100,8 @@ impl FolderInner {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true);
         let file = options.open(&path).and_then(|file| {
-            // The system releases it when the process dies, so a crash never leaves a stale lock.
+            // The operating system releases the lock when the process dies, so a crash never leaves
+            // a stale lock.
             file.lock()?;
             Ok(file)
         });
@@ -244,8 +246,8 @@ impl FolderInner {
         let written = options.open(&temporary).and_then(|new| {
             let mut out = io::BufWriter::new(new);
             opened.book.copy(file, chain, &mut out)?;
-            // Synced before the rename, or a power failure could leave an empty file under the old
-            // name.
+            // The file is synced before the rename, or a power failure could leave an empty file
+            // under the old name.
             out.into_inner()?.sync_data()?;
             fs::rename(&temporary, &path)
         });

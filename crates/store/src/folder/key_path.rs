@@ -193,7 +193,8 @@ pub(crate) fn make_folders(root: &Path, relative: &Path) -> Result<PathBuf, Stor
             }
             _ => {}
         }
-        // Checked at each level after it exists, because any parent may be a symbolic link.
+        // The folder is checked at each level after it exists, because any parent may be a symbolic
+        // link.
         if inside(root, &folder).is_none() {
             let folder = folder.display();
             return Err(refused(format!(

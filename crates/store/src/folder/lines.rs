@@ -10,7 +10,7 @@ use std::path::Path;
 use super::write::make_private;
 
 /// Number of bytes per read from the end of a file.
-// Usually holds the last few lines, so reading the newest entry takes one read.
+// This usually holds the last few lines, so reading the newest entry takes one read.
 const PIECE: u64 = 16 << 10;
 
 /// Reads the complete lines of a file from its beginning, each with its offset. Returns the offset
@@ -64,7 +64,7 @@ pub(crate) fn append(path: &Path, lines: &str, private: bool) -> io::Result<(u64
     let mut file = options.open(path)?;
     let length = file.metadata()?.len();
     let end = ReverseLines::new(&mut file)?.whole;
-    // A crashed process left an incomplete line. Appending to it would corrupt the new line.
+    // A crashed process left an incomplete line. Appending to this line would corrupt the new line.
     if end < length {
         file.set_len(end)?;
     }
@@ -99,8 +99,7 @@ impl<'a> ReverseLines<'a> {
             read: Vec::new(),
             whole: 0,
         };
-        // An incomplete last line is ignored.
-        // It may be longer than one read.
+        // An incomplete last line is ignored. The incomplete line may be longer than one read.
         while !lines.read.contains(&b'\n') && lines.more()? {}
         let ends = lines.read.iter().rposition(|byte| *byte == b'\n');
         lines.read.truncate(ends.map_or(0, |last| last + 1));

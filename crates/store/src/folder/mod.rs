@@ -89,8 +89,8 @@ impl FolderStore {
         let watcher = tokio::spawn(look_again(folder.clone(), Watch::new(&folder.roots)));
         // Finds files that were written between the first scan and the start of the watch.
         in_background(&folder, FolderInner::rescan).await?;
-        // A process may have been killed during a write. Its plan is completed before the store is
-        // used.
+        // A process may have been killed during a write. The plan of such a process is completed
+        // before the store is used.
         in_background(&folder, FolderInner::finish_at_last).await?;
         Ok(FolderStore {
             folder,
@@ -215,7 +215,7 @@ impl FolderInner {
         places: &[(EntryKind, EntryKey)],
         read: impl Fn(EntryKind, &EntryKey) -> Result<Vec<FolderEntry>, StoreError>,
     ) {
-        // Dropped before `rescan` below, which takes the same lock.
+        // The lock is released before `rescan` below, which takes it again.
         let one = lock(&self.looking);
         let before = self.snapshot.load_full();
         let Ok(before) = &*before else {
@@ -236,7 +236,8 @@ impl FolderInner {
                 None => drop(now.documents.remove(&at)),
             }
         }
-        // Stored before the change is reported, so subscribers read the new content.
+        // The snapshot is stored before the change is reported, so subscribers read the new
+        // content.
         self.snapshot.store(Arc::new(Ok(now.clone())));
         self.report_changes(before, &now);
     }
@@ -284,7 +285,8 @@ impl FolderInner {
     ) -> Result<(), StoreError> {
         self.fits_bytes(key, content.bytes())?;
         self.with_write_lock(false, || {
-            // Read with the write lock, because another process may have changed the file format.
+            // The claims are read with the write lock, because another process may have changed the
+            // file format.
             let before = self.claims(kind, key)?.into_iter().next();
             let before = before.as_ref().map(|document| &*document.path);
             write::write(&self.roots, kind, key, content, before)
@@ -377,8 +379,8 @@ impl Store for FolderStore {
         let (key, content) = (key.clone(), DefinitionContent::new(text));
         async move {
             let work = move |folder: &FolderInner| {
-                // Updated immediately, so writers read their own writes without waiting for a
-                // notification.
+                // The snapshot is updated immediately, so writers read their own writes without
+                // waiting for a notification.
                 let written = folder.put(kind, &key, &content);
                 folder.refresh(&[(kind, key)]);
                 written

@@ -189,7 +189,7 @@ impl FolderInner {
         if !has_content(newest, now) {
             put(&self.roots, kind, key, after, claims.first())?;
         }
-        // The previous file, if the process died before removing it.
+        // This is the previous file, which remains if the process died before removing it.
         for (claim, content) in claims.iter().zip(&contents).skip(1) {
             if Some(content) == plan.before.as_ref() && !has_content(newest, Some(content)) {
                 write::remove(&claim.path)?;
@@ -205,7 +205,7 @@ impl FolderInner {
         plan: &CommitPlan,
     ) -> Result<(), StoreError> {
         let [before, after] = &plan.labels;
-        // A user may have edited the labels since.
+        // A user may have edited the labels since the crash.
         if before == after || self.label_text(kind, key)? != *before {
             return Ok(());
         }
@@ -296,7 +296,7 @@ mod tests {
             case("removed", json("old"), None),
             case("to a file", json("old"), file("a.prompt", "new", None)),
             case("to JSON", file("a.prompt", "old", None), json("new")),
-            // Both files exist after a crash, and the name of the old one takes precedence.
+            // Both files exist after a crash, and the name of the old file takes precedence.
             case("to YAML", json("old"), file("a.yaml", "a: [", None)),
             case(
                 "function",

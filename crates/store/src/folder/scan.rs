@@ -42,8 +42,8 @@ pub(crate) struct FolderEntry {
 /// entry.
 pub(crate) fn scan(roots: &Roots, max_file_bytes: usize) -> io::Result<FolderSnapshot> {
     let mut scan = FolderScan::new(&roots.definitions, max_file_bytes)?;
-    // Fails if the folder is missing. The folders of the kinds are optional, so their errors are
-    // ignored.
+    // This call fails if the folder is missing. The folders of the kinds are optional, so their
+    // errors are ignored.
     fs::read_dir(&scan.root)?;
     for kind in EntryKind::ALL
         .into_iter()
@@ -121,7 +121,8 @@ struct FolderScan {
 impl FolderScan {
     fn new(folder: &Path, max_file_bytes: usize) -> io::Result<Self> {
         Ok(FolderScan {
-            // Resolved for each scan, because the folder may be a symbolic link with a new target.
+            // The path is resolved for each scan, because the folder may be a symbolic link with a
+            // new target.
             root: fs::canonicalize(folder)?,
             name: String::new(),
             max_file_bytes,
@@ -227,7 +228,8 @@ impl FolderScan {
             && let Ok(about) = fs::metadata(&real)
         {
             let stamp = FileStamp(about.len(), about.modified().ok());
-            // Not a definition, but prompt files may include it, so changes must be detected.
+            // The file is not a definition, but prompt files may include it, so changes must be
+            // detected.
             self.found.others.insert(path.to_owned(), stamp);
         }
     }
@@ -367,8 +369,8 @@ pub(crate) fn open(path: &Path) -> Result<File, String> {
         )),
         Err(error) => Err(error.to_string()),
     };
-    // Checked before opening, because opening a pipe may block and opening a device may have side
-    // effects.
+    // The type is checked before opening, because opening a pipe may block and opening a device may
+    // have side effects.
     regular(fs::metadata(path))?;
     let mut options = OpenOptions::new();
     options.read(true);
@@ -376,7 +378,7 @@ pub(crate) fn open(path: &Path) -> Result<File, String> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
     let file = options.open(path).map_err(|error| error.to_string())?;
-    // Checked again on the open file, which can no longer be replaced.
+    // The type is checked again on the open file, which can no longer be replaced.
     regular(file.metadata())?;
     Ok(file)
 }

@@ -64,7 +64,7 @@ impl Watch {
         {
             return false;
         }
-        // Gives programs time to finish most writes.
+        // The pause gives programs time to finish most writes.
         sleep(SETTLE).await;
         !self.signs.moved.load(Ordering::Relaxed)
     }
@@ -74,7 +74,7 @@ fn watcher(roots: &Roots, signs: Arc<WatchSignals>) -> notify::Result<Recommende
     let places = WatchPaths::new(roots);
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
         if let Ok(event) = &event {
-            // Our own reads must not trigger a scan.
+            // The store's own reads must not trigger a scan.
             if matches!(event.kind, EventKind::Access(_)) || places.is_elsewhere(event) {
                 return;
             }

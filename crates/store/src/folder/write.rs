@@ -37,8 +37,8 @@ pub(crate) fn write(
         let folder = key_path::make_folders(root, &relative)?;
         let config = folder.join(FOLDER_CONFIG);
         match &content.companion {
-            // Before the text, which makes the folder a prompt and must not be combined with an old
-            // configuration.
+            // The configuration is written before the text, because the text makes the folder a
+            // prompt and must not be combined with an old configuration.
             Some((_, text)) => replace(&config, text, private)?,
             None => delete(&config).map(drop)?,
         }
@@ -55,7 +55,8 @@ pub(crate) fn write(
         path
     };
     match before {
-        // After the new file is written, so a crash leaves two files instead of none.
+        // The old file is removed after the new file is written, so a crash leaves two files
+        // instead of none.
         Some(before) if before != path => remove(before).map(drop),
         _ => Ok(()),
     }
@@ -73,7 +74,7 @@ pub(crate) fn remove(path: &Path) -> Result<bool, StoreError> {
     delete(&path.with_file_name(FOLDER_CONFIG))?;
     let removed = delete(path);
     if let Some(folder) = path.parent() {
-        // Fails if the folder contains other files, which is fine.
+        // The removal fails if the folder contains other files, which is fine.
         let _ = fs::remove_dir(folder);
     }
     removed
@@ -113,8 +114,8 @@ fn form<'a>(
 /// `Refused` for errors of the operating system.
 pub(crate) fn replace(path: &Path, text: &str, private: bool) -> Result<(), StoreError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    // In the same folder, because a rename across file systems is not atomic. Scans ignore names
-    // that start with a dot.
+    // The temporary file is in the same folder, because a rename across file systems is not atomic.
+    // Scans ignore names that start with a dot.
     let temporary = path.with_file_name(format!(".{name}.new"));
     let made = make_file(&temporary, text, private);
     let placed = made.and_then(|()| fs::rename(&temporary, path));

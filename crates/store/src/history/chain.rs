@@ -124,7 +124,7 @@ impl VersionChain {
         if commit.expect != WritePrecondition::Anything {
             check_precondition(self.head(), now.map(DefinitionContent::digest), commit)?;
         }
-        // Records unversioned edits, so the newest version equals the current content.
+        // An edit without a version is recorded, so the newest version equals the current content.
         self.observe(now, STORE);
         let same = match (&commit.content, now) {
             (None, None) => true,

@@ -76,7 +76,7 @@ const HEAD: &str = "SELECT head, updated_ms, last, state, waiting FROM runs";
 const KEPT: &str = "(ended_ms IS NULL OR ended_ms > ?1)";
 
 /// Maximum number of expired runs that starting a run deletes.
-// Bounds the time that a new run waits for the deletion of old ones.
+// This bounds the time that a new run waits for the deletion of old runs.
 const SWEPT: usize = 64;
 
 /// Journal in an SQLite file.
@@ -136,8 +136,8 @@ impl SqliteJournal {
         let keep = self.options.keep_ms();
         let work = move |file: &Connection| {
             let now = clock::millis();
-            // In the same transaction as the insert, so an expired run does not block the reuse of
-            // its id.
+            // Old runs are deleted in the same transaction as the insert, so an expired run does
+            // not block the reuse of its id.
             sweep(file, &id, now.saturating_sub(keep))?;
             let put = "INSERT INTO runs
                 (id, scope, head, created_ms, updated_ms, last, epoch, state, waiting, free_ms)
@@ -264,7 +264,7 @@ impl SqliteJournal {
         let (filter, horizon) = (filter.clone(), self.horizon());
         let work = move |file: &mut Connection| {
             // The statement contains only the requested conditions, because SQLite cannot use an
-            // index for optional ones.
+            // index for optional conditions.
             let mut wanted = format!("{HEAD} WHERE {KEPT}");
             let mut values: Vec<Box<dyn ToSql>> = vec![Box::new(horizon)];
             let mut and = |condition: &str, value: Box<dyn ToSql>| {

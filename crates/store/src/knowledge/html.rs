@@ -29,7 +29,7 @@ const BLOCKS: [&str; 22] = [
     "tr",
 ];
 /// Maximum length of a character reference.
-// Bounds the search for `;`, which would be quadratic in a text with many `&`.
+// This bounds the search for `;`, which would be quadratic in a text with many `&`.
 const MAX_REFERENCE: usize = 12;
 
 /// Returns the title and the text of a page.

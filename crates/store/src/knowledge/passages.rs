@@ -5,7 +5,7 @@
 /// `overlap` characters before the end of the previous one.
 pub(crate) fn passages(text: &str, length: usize, overlap: usize) -> Vec<&str> {
     let length = length.max(1);
-    // A larger overlap could make the next passage start before the current one.
+    // A larger overlap could make the next passage start before the current passage.
     let overlap = overlap.min(length / 2);
     let mut out = Vec::new();
     let mut rest = text;

@@ -201,7 +201,7 @@ pub(crate) struct SearchQuery {
 
 /// Returns an FTS5 query for any of the words, which consist of letters and digits.
 pub(crate) fn query(words: &[String]) -> Option<String> {
-    // Quoted, so words like OR and NEAR are not FTS5 operators.
+    // The words are quoted, so words like OR and NEAR are not FTS5 operators.
     let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
     // OR instead of AND: a question contains words that no passage has.
     (!quoted.is_empty()).then(|| quoted.join(" OR "))

@@ -125,7 +125,7 @@ fn turn(
             (next, tightest) = (bucket.due - slack(draw), index);
         }
     }
-    // A queued request waits only for the bucket; a new one also waits for the queue.
+    // The name is looked up first, so the usual case does not allocate it.
     let goes = if in_line { ready <= now } else { next <= now };
     if !goes && in_line && ready - now <= NEAR_MS {
         return RateDecision::After(milliseconds(ready - now));

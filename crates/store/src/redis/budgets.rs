@@ -130,8 +130,8 @@ impl RedisBudgets {
             .get_or_init(|| RedisClient::open(self.settings.clone(), ChangeBus::new()));
         let key = self.settings.layout.tagged("budgets", "day");
         let held = format!("{key}:held");
-        // Sent with EVAL each time. The scripts are short, and EVALSHA would need a fallback after
-        // each restart of Redis.
+        // The script is sent with EVAL each time. Scripts are short, and EVALSHA would need a
+        // fallback after each restart of Redis.
         let whole = [BOOKS, text].concat();
         let reply = client
             .ask(script(&whole, &[&key, &held], arguments))

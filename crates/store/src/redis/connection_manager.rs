@@ -62,7 +62,7 @@ impl ConnectionManager {
         loop {
             match self.connect(&known).await {
                 Ok((ring, pushes)) => {
-                    // The nodes of the last topology are also asked, because the configured ones
+                    // The nodes of the last topology are also asked, because the configured nodes
                     // may have been replaced.
                     known.clone_from(&ring.plan.nodes);
                     self.up(&ring);
@@ -72,7 +72,7 @@ impl ConnectionManager {
                     if let WatchEnd::Lost(error) = self.watch(&ring, pushes).await {
                         self.away(error);
                     }
-                    // If new connections are repeatedly lost at once, the pause continues to grow.
+                    // If new connections repeatedly fail immediately, the pause continues to grow.
                     if start.elapsed() > self.settings.retry_pause {
                         pause = FIRST_PAUSE;
                     }
@@ -110,7 +110,7 @@ impl ConnectionManager {
     }
 
     fn away(&self, error: StoreError) {
-        // One warning per outage, not one per attempt.
+        // Log one warning per outage, not one per attempt.
         let was_away = matches!(*self.state.borrow(), ConnectionState::Away(_));
         if !was_away {
             tracing::warn!(store = %self.settings.address, %error, "not connected");
@@ -171,8 +171,8 @@ impl ConnectionManager {
     }
 
     async fn poll(&self, ring: &NodeConnections) -> StoreError {
-        // Polling replaces notifications that the server does not send. Clients without
-        // notifications need neither.
+        // Polling is needed only if the server sends no notifications. Clients that want no
+        // notifications do not need polling either.
         if ring.tracked() || !self.settings.notices {
             return std::future::pending().await;
         }

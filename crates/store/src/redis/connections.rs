@@ -60,8 +60,8 @@ impl NodeConnections {
             .nodes
             .iter()
             .map(|node| Link::open(settings, node, pushes));
-        // All nodes concurrently: connecting to one after the other would take one round trip per
-        // node.
+        // All nodes are connected concurrently, because connecting one after the other would take
+        // one round trip per node.
         let links = try_join_all(opening).await?;
         Ok(NodeConnections {
             plan,
@@ -83,7 +83,7 @@ impl NodeConnections {
         let pings = self.links.iter().map(|link| link.ask(redis::cmd("PING")));
         try_join_all(pings).await?;
         let mark = self.marks.last.fetch_add(1, Ordering::Relaxed) + 1;
-        // Subscribed before the mark is sent, so its arrival cannot be missed.
+        // The subscription starts before the mark is sent, so its arrival cannot be missed.
         let mut told = self.marks.told.subscribe();
         let sent = self.marks.notices.send(PushInfo {
             kind: PushKind::Other(MARK.to_owned()),
@@ -190,8 +190,8 @@ impl NodeConnections {
         let known = self.links.iter().find(|link| link.node == node);
         let link = match known {
             Some(link) => link.clone(),
-            // A node that joined after the last topology check. The connection is used only for
-            // this command.
+            // This node joined after the last topology check. The connection is used only for this
+            // command.
             None => Link::plain(settings, &node, &settings.address.login, 0).await?,
         };
         let mut commands = vec![request.command.clone()];

@@ -162,7 +162,7 @@ impl KeyLayout {
         if let Some((of, key)) = self.owner(rest) {
             return Some((kind, label_key(of, &key)));
         }
-        // Labels under the name of another definition's labels are never read.
+        // A key that looks like the labels of another definition's labels is never read.
         let key = EntryKey::new(rest);
         labelled_definition(&key).is_none().then_some((kind, key))
     }

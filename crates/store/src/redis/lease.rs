@@ -16,8 +16,8 @@ use super::pubsub::Notifiers;
 use super::script::{number, script};
 
 /// KEYS: slots of the key. ARGV: slot, lease. Acquires the slot again if Redis has lost it.
-// ZADD without XX: after a restart of Redis without persistence the slot must count again, or
-// more runs than allowed would start.
+// ZADD is used without XX. After a restart of Redis without persistence, the slot must count again,
+// or more runs than allowed would start.
 const RENEW_PLACE: &str = "
 local t = redis.call('TIME')
 redis.call('ZADD', KEYS[1], t[1] * 1000 + math.floor(t[2] / 1000) + ARGV[2], ARGV[1])
@@ -25,8 +25,8 @@ redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 0";
 
 /// KEYS: log, state. ARGV: slot, lease, retention time. Returns whether the run was cancelled.
-// Another holder means that the run was started again under this id after our lease expired. Its
-// state must not be overwritten by the old process.
+// Another holder means that the run was started again under this id after our lease expired. The
+// old process must not overwrite the state of the new run.
 const RENEW_RUN: &str = "
 local t = redis.call('TIME')
 local holder = redis.call('HGET', KEYS[2], 'place')
@@ -43,8 +43,8 @@ const FREE_PLACE: &str = "return redis.call('ZREM', KEYS[1], ARGV[1])";
 
 /// KEYS: log, state. ARGV: slot, retention time. A run without a permit has ended, even if its last
 /// event is missing.
-// HSETNX keeps the value 1 of a run whose last event is in the log. Only a run that ended without
-// one becomes 2, which readers see as lost.
+// HSETNX keeps the value 1 of a run whose last event is in the log. Only a run that ended without a
+// last event in the log gets the value 2, which readers see as lost.
 const END_RUN: &str = "
 if redis.call('HGET', KEYS[2], 'place') ~= ARGV[1] then return 0 end
 redis.call('HDEL', KEYS[2], 'lease')
@@ -203,8 +203,8 @@ impl LeaseRenewer {
         }
         match self.client.run(&requests).await {
             Ok(replies) => self.notify_cancelled(held, &replies),
-            // Only debug: the next tick retries, and the connection manager has already logged a
-            // warning.
+            // This is only logged at debug level, because the next tick retries, and the connection
+            // manager has already logged a warning.
             Err(error) => tracing::debug!(%error, "permits of runs were not renewed"),
         }
     }

@@ -66,7 +66,8 @@ async fn watch_definitions(
         let now = definitions(settings, ring).await?;
         match &before {
             Some(before) => differences(before, &now).for_each(|change| hub.send(change)),
-            // A write between a reader's first load and this poll would be missed.
+            // The first poll reports all kinds, because a write between a reader's first load and
+            // this poll would otherwise be missed.
             None => DEFINITIONS
                 .map(StoreChange::Kind)
                 .into_iter()

@@ -48,8 +48,8 @@ end
 /// ARGV: maximum wait, whether the request is queued, maximum earliness of a queued request; name,
 /// capacity, interval and amount of each draw. Returns `[0]` if the request may be sent,
 /// `[1, milliseconds]` if it is queued, `[2, milliseconds, draw]` if the wait is too long.
-// A request in the queue has added its amount to `due` already. It adds only to `full` when its
-// turn comes.
+// A request in the queue has added its amount to `due` already. When its turn comes, the request
+// adds the amount only to `full`.
 const TAKE: &str = "
 local patience, in_line, near = tonumber(ARGV[1]), ARGV[2] == '1', tonumber(ARGV[3])
 local ready, turn, tightest, draws = now, now, 0, {}
@@ -193,8 +193,8 @@ impl Rates for RedisRates {
         group: &'a str,
         draws: &'a [RateDraw],
     ) -> BoxFuture<'a, Result<(), StoreError>> {
-        // Only `due`: a waiting request has a queue position, but has drawn nothing from the
-        // bucket.
+        // Only `due` is corrected, because a waiting request has a queue position but has drawn
+        // nothing from the bucket.
         self.shift(group, draws, [0.0, -1.0]).boxed()
     }
 
@@ -203,7 +203,7 @@ impl Rates for RedisRates {
         group: &'a str,
         draws: &'a [RateDraw],
     ) -> BoxFuture<'a, Result<(), StoreError>> {
-        // Both times, so queued requests wait for the correction as well.
+        // Both times are corrected, so queued requests also wait for the correction.
         self.shift(group, draws, [1.0, 1.0]).boxed()
     }
 

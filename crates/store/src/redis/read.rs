@@ -17,7 +17,7 @@ use super::settings::RedisSettings;
 // The default of 10 would need a hundred times as many round trips.
 const SCAN_COUNT: usize = 1000;
 /// Number of keys per pipeline.
-// Bounds the memory of one pipeline: each value may have several mebibytes.
+// This bounds the memory of one pipeline, because each value may have several mebibytes.
 const CHUNK: usize = 512;
 
 /// Value stored under a key.
@@ -69,7 +69,8 @@ async fn scan(
     parse: Parse,
 ) -> Result<Vec<(EntryKind, EntryKey)>, StoreError> {
     let mut found = Vec::new();
-    // Stored as bytes: a cursor is an unsigned 64-bit number that is only sent back.
+    // The cursor is stored as bytes, because it is an unsigned 64-bit number that is only sent
+    // back.
     let mut cursor = b"0".to_vec();
     loop {
         let mut command = redis::cmd("SCAN");

@@ -33,8 +33,8 @@ use crate::{StoreOptions, ids};
 
 /// KEYS: slots, starts. ARGV: slot, lease, maximum number of slots or -1, maximum starts per minute
 /// or -1, one minute. Returns `[0]`, `[1, running]` or `[2, milliseconds to wait]`.
-// Expired slots are removed first, so those of dead replicas are released. The rate entry is added
-// only after both checks, or rejected runs would count.
+// Expired slots are removed first, so the slots of dead replicas become free. The rate entry is
+// added only after both checks, or rejected runs would count.
 const TAKE_PLACE: &str = "
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -251,7 +251,8 @@ impl RedisRuns {
         }
         // If this also fails, the slot is released when its lease expires.
         let _ = self.client.ask(place.release_command()).await;
-        // Checked after the slot is released, so an error does not leave it taken.
+        // The result is checked after the slot is released, so an error does not leave the slot
+        // taken.
         begun?;
         Err(already_running(run).into())
     }
@@ -376,9 +377,9 @@ impl RedisRuns {
             if page.ended || !page.events.is_empty() || left.is_zero() {
                 return Ok(Some(page));
             }
-            // Subscribed only after the first empty read: most reads find events and need no
-            // subscription. The loop reads again right after subscribing, because an event may have
-            // arrived in between.
+            // The subscription starts only after the first empty read, because most reads find
+            // events and need no subscription. The loop reads again right after subscribing,
+            // because an event may have arrived in between.
             let bell = bell.get_or_insert_with(|| self.bells.listen(log.clone(), true));
             let _ = timeout(left.min(LOOK_AGAIN), bell.notified()).await;
         }
@@ -405,7 +406,7 @@ impl RedisRuns {
             match self.on_run(IS_CANCELLED, &log, &[]).await {
                 Ok(stop) if number(&stop) == 1 => return,
                 Ok(_) => bell.notified().await,
-                // Redis is unavailable. The flag may be set when it is available again, so the
+                // Redis is unavailable. The flag may be set when Redis is available again, so the
                 // check continues.
                 Err(_) => sleep(self.client.settings.retry_pause).await,
             }

@@ -153,7 +153,8 @@ fn range_of(asked: &RedisNode, range: &Value) -> Option<(usize, usize, RedisNode
     let [host, Value::Int(port), ..] = master.as_slice() else {
         return None;
     };
-    // A node that does not know its host name leaves it empty; it is the node that was asked.
+    // A node that does not know its own host name returns an empty one, so the host is the node
+    // that was asked.
     let host = text(host).filter(|host| !host.is_empty());
     let node = RedisNode {
         host: host.unwrap_or_else(|| asked.host.clone()),

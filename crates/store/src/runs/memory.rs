@@ -108,8 +108,8 @@ impl MemoryRuns {
                 .keys
                 .entry(key.to_owned())
                 .or_default()
-                // Checked before the old log of this id is deleted, so a rejected request changes
-                // nothing.
+                // This is checked before the old log of this id is deleted, so a rejected request
+                // changes nothing.
                 .begin(run, allowance)?;
             known.forget(run);
             known.runs.insert(run.to_owned(), RunEntry::new(true));
@@ -147,8 +147,8 @@ impl MemoryRuns {
             if ended {
                 known.end(id);
             }
-            // After the new events are added. Only ended runs are removed, so an active run may
-            // exceed the limit.
+            // Room is made after the new events are added. Only ended runs are removed, so an
+            // active run may exceed the limit.
             known.make_room(self.options.max_memory_bytes);
             Ok(())
         })
@@ -410,7 +410,7 @@ impl Runs for MemoryRuns {
                 if stopped {
                     return;
                 }
-                // An error means that the run was removed; the next read reports that.
+                // An error means that the run was removed, which the next read reports.
                 let _ = bell.changed().await;
             }
             std::future::pending().await

@@ -85,7 +85,7 @@ fn observe(
         versions::add(file, at, &kept)?;
     }
     let labels = label_text(file, at)?;
-    // With unreadable labels it is unknown which versions are needed, so none is deleted.
+    // If the labels are unreadable, it is unknown which versions are needed, so none is deleted.
     if let (Some(_), Ok(labels)) = (&new, stored(at.key, labels.as_deref())) {
         versions::collect(file, at, most, &labels)?;
     }

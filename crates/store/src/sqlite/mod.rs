@@ -84,8 +84,8 @@ impl Database {
     /// is not an SQLite database.
     pub(crate) async fn open(path: &Path, part: &'static SchemaModule) -> Result<Self, StoreError> {
         let name: Arc<str> = path.display().to_string().into();
-        // A dedicated thread instead of `spawn_blocking`: SQLite is fastest on one connection, and
-        // a slow query must not use up the runtime's blocking threads.
+        // This is a dedicated thread instead of `spawn_blocking`: SQLite is fastest on one
+        // connection, and a slow query must not use up the runtime's blocking threads.
         let (jobs, waiting) = mpsc::channel::<ConnectionJob>();
         let (opened, answer) = oneshot::channel();
         let place = path.to_owned();
@@ -158,8 +158,8 @@ impl Database {
         F: FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     {
         self.run(move |connection| {
-            // Immediate, because a transaction that reads first and writes later fails if another
-            // process has written in between.
+            // The transaction is immediate, because a transaction that reads first and writes later
+            // fails if another process has written in between.
             let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let result = work(&change)?;
             change.commit()?;
@@ -198,11 +198,11 @@ impl Database {
 fn connect(path: &Path, part: &SchemaModule) -> Result<Connection, StoreError> {
     let name = path.display().to_string();
     let wrong = |error| error::of(&name, &error);
-    // Created before SQLite opens it, because SQLite would create it readable for the group and
-    // others.
+    // The file is created before SQLite opens it, because SQLite would create it readable for the
+    // group and others.
     make(path);
-    // Without SQLITE_OPEN_URI, so a path is never interpreted as a URI. Without SQLite's mutex,
-    // because only one thread uses the connection.
+    // The flags do not contain SQLITE_OPEN_URI, so a path is never interpreted as a URI. SQLite's
+    // own mutex is not needed, because only one thread uses the connection.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;

@@ -491,7 +491,7 @@ async fn what_rests_in_redis_and_is_something_else_is_named() {
     }
     archive.forget("d").await.unwrap();
     assert_eq!(archive.catalogue("d").await.unwrap(), None);
-    // A few bytes that decompress to more than the limit.
+    // These few bytes decompress to more than the limit.
     let bomb = ArchiveOptions {
         max_catalogue_bytes: 1000,
         ..ArchiveOptions::default()

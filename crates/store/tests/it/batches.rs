@@ -191,7 +191,8 @@ async fn a_row_has_one_result(one: &Arc<dyn Batches>, two: &Arc<dyn Batches>) {
         one.report(id, &some, 8).await.unwrap(),
         Some(Status::InProgress)
     );
-    // The worker is lost. The next one sees the existing results and does not write any row twice.
+    // The worker is lost. The next worker sees the existing results and does not write any row
+    // twice.
     tokio::time::sleep(SHORT * 2).await;
     assert_eq!(claimed(two, id, "b", LONG).await, unit(1, true));
     let mut answered = two.answered(id, 1, 16).await.unwrap();

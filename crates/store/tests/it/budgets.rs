@@ -88,7 +88,7 @@ async fn all_accounts_hold_or_none(one: &Arc<dyn Budgets>, two: &Arc<dyn Budgets
         ReserveResult::Over { .. } => panic!("{second:?}"),
     }
     two.settle(&held(second), Amount::default()).await.unwrap();
-    // A limit of 0 rejects every call, even one without known cost.
+    // A limit of 0 rejects every call, even a call whose cost is unknown.
     let none = [account("none", 0)];
     let refused = one.reserve("4", &none, tokens(1), HOUR).await.unwrap();
     assert!(matches!(refused, ReserveResult::Over { .. }));
@@ -254,12 +254,13 @@ async fn while_redis_is_away_each_keeps_its_own_books() {
     assert!(!error.to_string().is_empty());
     let under_way = alone.reserve("4", &only, tokens(5), HOUR).await.unwrap();
     assert!(matches!(alone.health(), Health::Away { .. }));
-    // Of 100 it knows 40 of the other processes, 10 of its own, and 5 that are reserved.
+    // Of the limit of 100, this process knows of 40 used by the other processes, 10 used by itself,
+    // and 5 that are reserved.
     let over = alone.reserve("5", &only, tokens(46), HOUR).await.unwrap();
     assert!(matches!(over, ReserveResult::Over { .. }), "{over:?}");
     alone.settle(&held(under_way), tokens(5)).await.unwrap();
     let server = RedisServer::start_at(port, &[]);
-    // An empty Redis: the missing cost is recorded by the first request.
+    // Redis is empty after its restart, and the first request records the missing cost.
     loop {
         alone.used(&["all".into()]).await.unwrap();
         if alone.health() == Health::Ready {

@@ -239,7 +239,7 @@ async fn hostile_ids_are_refused() {
     for line in fs::read_to_string(vectors).unwrap().lines() {
         let vector: Value = serde_json::from_str(line).unwrap();
         let id = vector["id"].as_str().unwrap();
-        // Another test checks symbolic links out of the folder; these names are only unknown.
+        // Another test checks symbolic links out of the folder. Here, these names are only unknown.
         if ["p-v-05", "p-v-11", "p-v-12"].contains(&id) {
             continue;
         }

@@ -288,7 +288,7 @@ async fn passages_are_found_by_meaning_too() {
         "no word of it is there"
     );
     assert_eq!(titles(&knowledge, "kitten").await[0], "The 猫");
-    // First in both rankings.
+    // This passage is first in both rankings.
     let best = &found(&knowledge, "road fuel").await[0];
     assert_eq!((best.title.as_str(), best.score), ("The cars", 1.0));
     let only = ["b".to_owned()];

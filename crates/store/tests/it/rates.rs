@@ -51,7 +51,7 @@ async fn a_line_is_one_for_all(one: &Arc<dyn Rates>, two: &Arc<dyn Rates>) {
     assert_eq!(take(one, "line", &requests, HOUR).await, RateDecision::Now);
     about(take(two, "line", &requests, HOUR).await, 60.0);
     about(take(one, "line", &requests, HOUR).await, 120.0);
-    // The wait is too long: returns the wait without taking a queue position.
+    // The wait is too long, so the call returns it without taking a queue position.
     for _ in 0..3 {
         match take(two, "line", &requests, Duration::from_secs(100)).await {
             RateDecision::Never { wait, draw } => {
@@ -74,7 +74,7 @@ async fn a_line_is_one_for_all(one: &Arc<dyn Rates>, two: &Arc<dyn Rates>) {
 }
 
 async fn no_more_come_at_once_than_a_second_brings(one: &Arc<dyn Rates>, two: &Arc<dyn Rates>) {
-    // 120 per minute: two at once, then one every 60 / 119 s.
+    // The limit of 120 per minute passes two requests immediately, then one every 60 / 119 s.
     let requests = [draw("burst:requests", 120, 1)];
     let mut now = 0;
     for index in 0..200 {
@@ -107,7 +107,8 @@ async fn all_draws_are_taken_or_none(one: &Arc<dyn Rates>, two: &Arc<dyn Rates>)
 }
 
 async fn what_an_answer_cost_is_taken_at_its_end(one: &Arc<dyn Rates>, two: &Arc<dyn Rates>) {
-    // A bucket of 60 holds one; a larger request waits for a full bucket and overdraws it.
+    // A bucket for 60 per minute holds one; a larger request waits for a full bucket and overdraws
+    // it.
     let tokens = |amount| [draw("t:tokens", 60, amount)];
     assert_eq!(take(one, "t", &tokens(60), HOUR).await, RateDecision::Now);
     about(take(two, "t", &tokens(60), HOUR).await, 60.0);
@@ -198,7 +199,8 @@ async fn no_replica_gets_more_than_all_may_have() {
         .map(|at| (at - began).as_secs_f64())
         .collect();
     times.sort_by(f64::total_cmp);
-    // 100 at once, and 5901 per minute after them. Replies take time, so no request is earlier.
+    // 100 requests pass immediately, and 5901 per minute after them. Replies take time, so no
+    // request can pass earlier.
     for (index, at) in times.iter().enumerate() {
         let earliest = (index as f64 - 99.0) * 60.0 / 5901.0;
         assert!(*at >= earliest - 0.001, "{index}: {at} s, not {earliest} s");

@@ -51,7 +51,7 @@ async fn changes_by_other_processes_are_told() {
     assert!(other.remove(EntryKind::Agent, &key).await.unwrap());
     arrives(&mut changes, EntryKind::Agent, "a:b").await;
 
-    // Any SQL client.
+    // Any SQL client can write to the file.
     let file = rusqlite::Connection::open(&path).unwrap();
     let insert = "INSERT INTO definitions VALUES ('tool', 't', '{}')";
     file.execute(insert, []).unwrap();

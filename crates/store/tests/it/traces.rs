@@ -234,7 +234,8 @@ async fn parts_of_a_trace_are_read_as_one() {
     for id in ["a", "b"] {
         assert_eq!(names(store.trace_of_span(id).await.unwrap()), whole, "{id}");
     }
-    // A span id identifies its trace, or the latest one with this span.
+    // A span id identifies its trace. If several traces contain the span, the latest one is
+    // returned.
     assert_eq!(names(store.trace_of_span("root").await.unwrap()), whole);
     assert_eq!(names(store.trace(B).await.unwrap()), ["of another one"]);
     for id in ["", "ab", &A[..8], C] {

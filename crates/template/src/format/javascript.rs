@@ -139,7 +139,7 @@ pub(super) fn number(out: &mut Vec<u8>, value: f64) {
 /// Writes the digits of a number. The first digit has the weight 10^`exponent`.
 fn lay_out(out: &mut Vec<u8>, digits: &[u8], exponent: i32) {
     let zeros = |out: &mut Vec<u8>, count: usize| out.resize(out.len() + count, b'0');
-    // Number of digits before the point.
+    // This is the number of digits before the point.
     let whole = usize::try_from(exponent + 1).unwrap_or(0);
     match exponent {
         0..21 if digits.len() <= whole => {

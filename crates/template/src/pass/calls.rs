@@ -89,7 +89,8 @@ impl PassCalls {
 
     /// Returns a call that an earlier pass reached and the current complete pass did not.
     pub(crate) fn unmet(&self, functions: &dyn FunctionHost) -> Option<&PassCall> {
-        // Equal idempotent calls share one entry, so a pass may legitimately reach fewer of them.
+        // Equal idempotent calls share one entry, so a pass may reach fewer of them without an
+        // error.
         let unmet = |call: &&PassCall| !call.met && !functions.idempotent(&call.name);
         self.all.iter().find(unmet)
     }
@@ -116,8 +117,8 @@ impl Pass<'_> {
     #[cold]
     pub(crate) fn skip_since(&mut self, first: usize) {
         self.pending = true;
-        // The variable that the statement read depends on an unknown placeholder, so all of them
-        // are marked as needed.
+        // The variable that the statement read depends on an unknown placeholder, so all
+        // placeholders are marked as needed.
         let met = match self.holes.get(first..) {
             Some(met) if !met.is_empty() => met,
             _ => &self.holes,
@@ -228,7 +229,8 @@ impl Pass<'_> {
             site.extend_from_slice(place);
         }
         let same = |call: &PassCall| {
-            // `met` distinguishes repeated calls at one location. Each pass matches them in order.
+            // `met` distinguishes repeated calls at one location. Each pass matches such calls in
+            // order.
             (idempotent || !call.met && call.site == site)
                 && *call.name == *name
                 && call.arguments == arguments
@@ -266,8 +268,8 @@ impl Pass<'_> {
         }
         let before = calls.cause.and_then(|cause| calls.all.get(cause));
         let before = before.map_or((0, None), |cause| {
-            // After a stop, the newly reached calls did not wait for the previous result. They get
-            // the same depth as the call before the stop.
+            // After a stop, the newly reached calls did not wait for the previous result. New calls
+            // get the same depth as the call before the stop.
             if calls.stopped {
                 (cause.depth.saturating_sub(1), cause.cause)
             } else {

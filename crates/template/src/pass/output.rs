@@ -97,7 +97,7 @@ impl Pass<'_> {
         let written = self.out.split_off(start);
         let origins = self.origins().map(|origins| origins.split_off(start));
         let lines = memchr::memchr_iter(b'\n', &written).count() + 1;
-        // Checked here for all of the following copies.
+        // The limit is checked here for all copies below.
         self.reserve_output(written.len() + lines.saturating_mul(indent.len()))?;
         let mut at = start;
         for line in written.split_inclusive(|byte| *byte == b'\n') {
@@ -134,7 +134,7 @@ impl Pass<'_> {
     pub fn write_int(&mut self, number: i64) -> Result<(), StopReason> {
         // Writing to a `Vec` cannot fail.
         let _ = write!(self.out, "{number}");
-        // Checked after the write, because an integer exceeds the limit by at most 20 bytes.
+        // The limit is checked after the write, because an integer exceeds it by at most 20 bytes.
         self.check_output()
     }
 
@@ -160,8 +160,8 @@ impl Pass<'_> {
     /// Starts to capture output. Captured bytes and bytes that are set aside count towards the
     /// limit.
     pub(crate) fn capture(&mut self) -> CapturedOutput {
-        // Set-aside output stays charged. Otherwise nested captures could exceed the limit many
-        // times.
+        // Output that is set aside stays charged. Otherwise, nested captures could exceed the limit
+        // many times.
         self.held = self.held.saturating_add(self.out.len());
         self.captures += 1;
         CapturedOutput {

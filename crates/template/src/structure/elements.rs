@@ -226,7 +226,7 @@ impl Elements {
         };
         let end = self.read_attributes(tag, literal, 0, marks);
         if end.is_none() {
-            // The marks of this text are removed, but those of earlier texts remain. The output
+            // The marks of this text are removed, but the marks of earlier texts remain. The output
             // reader restores such a tag as text.
             marks.clear();
         }
@@ -265,7 +265,8 @@ impl Elements {
         if !tag.message {
             return;
         }
-        // A `<message>` without a role is text. It is counted so that its end tag is text too.
+        // A `<message>` without a role is text. The opening tag is counted, so that its end tag is
+        // also treated as text.
         if !tag.role {
             self.plain += usize::from(!empty && self.open.is_none());
             return;
@@ -295,7 +296,7 @@ impl TagCandidate {
                 self.place,
                 CandidatePosition::Between | CandidatePosition::Hole
             );
-            // A value may end here too, because a tag may close after an output outside quotes.
+            // A value may also end here, because a tag may close after an output outside quotes.
             if ends && let Some(empty) = end(&bytes[at..]) {
                 marks.push(at);
                 marks.extend(empty.then_some(at + 1));

@@ -96,7 +96,7 @@ fn asks_for_role(inside: &str) -> bool {
     if inside.starts_with(['-', '~']) {
         return false;
     }
-    // The path determines whether it is a role, regardless of the filters after it.
+    // The path determines whether the output is a role, regardless of the filters after it.
     let path = inside.split('|').next().unwrap_or_default();
     let path = path.trim_matches(['{', '}', '&', '-', '~', ' ', '\t']);
     let quoted = ["[\"role\"]", "['role']"];
@@ -340,7 +340,8 @@ fn finish(message: &mut ChatMessage, even_empty: bool, messages: &mut Vec<ChatMe
     let blank =
         |part: &MessagePart| matches!(part, MessagePart::Text(text) if text.trim().is_empty());
     let alone = message.parts.len() == 1;
-    // A message may consist of a single blank text, but blank text next to other parts is layout.
+    // A message may consist of a single blank string, but a blank string next to other parts is
+    // layout.
     message.parts.retain(|part| alone || !blank(part));
     if even_empty || !is_empty(message) {
         if message.parts.is_empty() {

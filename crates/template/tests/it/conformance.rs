@@ -9,7 +9,7 @@ use crate::vectors::report::{Outcome, Report};
 fn report(file: &str) -> Report {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance");
     let report = vectors::run(&folder.join(file)).expect("the vectors are there");
-    // Printed now, so that a failing assertion below is preceded by the differences.
+    // The differences are printed before an assertion below can fail.
     report.print_differences();
     report.print_summary();
     assert_eq!(report.stale(), [""; 0], "listed as known differences");
@@ -34,7 +34,7 @@ fn go_templates_give_what_go_gives() {
     at_least(tier("core").message.percent(), 95.0, "messages in core");
     at_least(tier("format").class.percent(), 99.0, "format");
     at_least(tier("exotic").class.percent(), 80.0, "exotic");
-    // These templates only have to terminate on the stack of a test thread.
+    // The render of these templates only has to end on the stack of a test thread.
     assert!(tier("robust").class.all > 0);
 }
 

@@ -99,7 +99,7 @@ fn error(text: &str, data: &str, limits: &RenderLimits) -> Box<RenderError> {
 
 #[test]
 fn late_calls_are_made_once_on_the_branch_that_is_taken() {
-    // Columns: template, text, calls, number of passes.
+    // The columns are the template, the text, the calls and the number of passes.
     let cases: [(&str, &str, &[&str], usize); 13] = [
         ("{{echo 1}}{{echo 2}}", "12", &["echo[1]", "echo[2]"], 2),
         ("{{echo (echo 1)}}", "1", &["echo[1]", "echo[1]"], 3),
@@ -357,7 +357,7 @@ fn deep_structures_need_little_stack() {
                 functions: &NoFunctions,
                 limits: &limits,
             };
-            // The render only has to return. Its result does not matter.
+            // The render only has to return. The result of the render does not matter.
             let _ = render(&what).now_or_never().expect("nothing to wait for");
         }
     };

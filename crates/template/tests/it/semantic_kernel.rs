@@ -120,10 +120,10 @@ fn values_and_calls_print_as_they_are() {
             "{{p.two $none B=$x other='lost'}}",
             r#"p.Two {"a":null,"b":"X"}"#,
         ),
-        // Later arguments can use earlier ones.
+        // Later arguments can use earlier arguments.
         ("{{p.two a='1' b=$a}}", r#"p.Two {"a":"1","b":"1"}"#),
         ("{{p.two $list b=$n}}", r#"p.Two {"a":["1","2"],"b":7}"#),
-        // Names match exactly, ignoring case, or in any plugin.
+        // Function names match exactly, ignoring case, or without the name of the plugin.
         ("{{P.ONE 'v'}}", r#"p.one {"input":"v"}"#),
         ("{{one 'v'}}", r#"p.one {"input":"v"}"#),
         ("{{.ONE 'v'}}", r#"p.one {"input":"v"}"#),
@@ -282,7 +282,7 @@ fn messages_without_a_role_are_one_text_of_the_user() {
         let wanted: Vec<ChatMessage> = wanted.collect();
         assert_eq!(got, wanted, "{source}");
     }
-    // An end tag without an open message is reported too.
+    // An end tag without an open message is also reported.
     let sources = [TemplateSource::new("t", "<message>hi</message></message>")];
     let error = SemanticKernelFormat::new().compile(&sources, &options);
     assert!(
@@ -626,7 +626,7 @@ proptest! {
             let rendered = run(&format, &escaped, &CompileOptions::default(), &Map::default(), &NoFunctions);
             prop_assert_eq!(rendered.unwrap().text(0), text.as_str());
         }
-        // The escaped text must not contain structure either.
+        // The escaped text must also contain no structure.
         let format = SemanticKernelFormat::new();
         let source = format!("<message role=\"user\">{}</message>", format.escape(&text).unwrap());
         let rendered = run(&format, &source, &CompileOptions::default(), &Map::default(), &NoFunctions);

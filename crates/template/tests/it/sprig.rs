@@ -86,7 +86,7 @@ async fn what_is_too_large_is_refused_before_it_is_made() {
             r#"{{$x := list 1}}{{range until 60}}{{$x = concat $x $x}}{{end}}"#,
             LimitKind::Steps,
         ),
-        // A small value with a large printed form.
+        // This small value has a large printed form.
         (
             r#"{{$x := list 1}}{{range until 60}}{{$x = list $x $x}}{{end}}"#,
             LimitKind::Steps,

@@ -151,7 +151,7 @@ impl GrpcServer {
                 Ok::<_, std::io::Error>(TokioIo::new(stream))
             }
         });
-        // Lazy: the channel connects at the first call, and again after a failure.
+        // The channel is lazy: it connects at the first call, and again after a failure.
         let channel = endpoint.connect_with_connector_lazy(connector);
         Ok(self.channel.get_or_init(|| channel).clone())
     }

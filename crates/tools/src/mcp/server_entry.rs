@@ -41,7 +41,7 @@ pub(super) struct McpServerEntry {
     pub(super) settings: Object<String, Json>,
 }
 
-// Not derived, because settings contain credentials.
+// `Debug` is not derived, because settings contain credentials.
 impl std::fmt::Debug for McpServerEntry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Wanted")
@@ -167,7 +167,7 @@ pub(super) fn warning(server: &str, why: String) -> Diagnostic {
 }
 
 fn name_of_entry((position, item): (usize, &Json)) -> (String, &Json) {
-    // A string instead of a server is the name itself.
+    // If the entry is a string, the string is the name of the server.
     let name = item.get("name").unwrap_or(item).as_str();
     let name = name.map_or_else(|| format!("server_{}", position + 1), str::to_owned);
     (name, item)

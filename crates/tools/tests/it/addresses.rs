@@ -141,7 +141,8 @@ async fn hostile_urls() {
         0,
         "somebody came"
     );
-    // Proves that the listener works: inside, the first hop is allowed and the second is not.
+    // This proves that the listener works: in the internal scope, the first hop is allowed and the
+    // second is not.
     let internal = Tools::new(config(AddressScope::Internal, &[])).unwrap();
     assert!(refused(&internal, &redirect).await);
     assert_eq!(server.seen.requests.load(Ordering::SeqCst), 1);

@@ -134,7 +134,7 @@ async fn one_program_serves_all_calls_and_ends_with_its_tools() {
     let (one, two) = (demo(&tools, "process"), demo(&tools, "process"));
     let process = call(&*one, "{}").await.unwrap();
     assert_eq!(call(&*two, "{}").await.unwrap(), process);
-    // The server exits. The next call notices that and starts it again.
+    // The server exits. The next call detects the exit and starts the server again.
     let exit = demo(&tools, "exit");
     let error = call(&*exit, "{}").await.unwrap_err();
     assert_eq!(error.kind, ToolErrorKind::Transport);

@@ -52,7 +52,7 @@ async fn the_tool_of_the_seed_is_called_and_prints_its_only_property() {
         result.as_map().unwrap().display_value(),
         Some(&"// hello".into())
     );
-    // The fallback of a failed call displays as an empty text, and its fields can still be read.
+    // The fallback of a failed call displays as an empty string, and its fields can still be read.
     let default = tool.spec().default.clone();
     assert_eq!(default.get_path(&["translated_code"]), Some(&"".into()));
     assert_eq!(default.as_map().unwrap().display_value(), Some(&"".into()));
@@ -112,7 +112,7 @@ async fn undeclared_arguments_are_sent_as_a_list() {
         json!({"parameters": null}),
         json!({"parameters": {}}),
     ] {
-        // Method, positional arguments, named arguments, expected body.
+        // The columns are the method, positional arguments, named arguments and the expected body.
         for (method, positional, named, body) in [
             ("POST", r#"["x", 2]"#, "{}", json!(["x", 2])),
             (
@@ -170,7 +170,7 @@ async fn requests_on_the_wire() {
     ]);
     let given = r#"{"a":"x y","l":[1,2],"o":{"k":1}}"#;
     let cases = [
-        // Method, URL, form, arguments; then the expected method, URI and body.
+        // The columns are the method, URL, form and arguments, and the expected URI and body.
         (
             "POST",
             "/e",
@@ -342,12 +342,12 @@ async fn time_is_kept_and_leaving_ends_the_request() {
     let server = HttpServer::start().await;
     let slow = |timeout: u64| json!({"type": "restful", "url": server.url("/slow"), "timeout_ms": timeout});
     let tools = tools();
-    // The tool's own timeout.
+    // The tool's own timeout applies.
     let tool = build(&tools, &slow(50));
     let error = call(&*tool, "{}").await.unwrap_err();
     assert_eq!(error.kind, ToolErrorKind::Timeout);
     assert!(error.message.contains("timeout_ms"), "{error}");
-    // The deadline of the caller.
+    // The deadline of the caller applies.
     let tool = build(&tools, &slow(60_000));
     let context = ToolContext {
         deadline: Some(Instant::now() + Duration::from_millis(100)),

@@ -75,7 +75,7 @@ async fn works(server: &Json) {
     assert_eq!(text(&shown.value), r#""see:\n[image image/png]""#);
     let url = &shown.images[0].url;
     assert!(url.starts_with("data:image/png;base64,"), "{url}");
-    // Two concurrent calls. The session stays usable after one of them times out.
+    // Two concurrent calls. The session stays usable after one of the calls times out.
     let context = ToolContext {
         deadline: Some(std::time::Instant::now() + Duration::from_millis(300)),
         ..ToolContext::default()

@@ -64,7 +64,7 @@ async fn only_what_is_public_or_listed_is_fetched() {
     let open = lending(&["127.0.0.1"]);
     let answer = get(&open, &format!("{hops}/text")).await.unwrap();
     assert_eq!((answer.status, &*answer.body), (200, &b"plain words"[..]));
-    // The first hop is listed. The target of its redirect is checked too.
+    // The allow list contains the first hop. The target of the redirect is checked as well.
     for to in [
         "http://10.0.0.1/",
         "http://169.254.169.254/",

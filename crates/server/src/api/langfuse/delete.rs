@@ -81,8 +81,8 @@ async fn version(
         .iter()
         .filter(|(_, to)| heaviest(to) == number);
     let mut moves: Vec<LabelMove> = of_it.map(|(name, _)| moved(name, None)).collect();
-    // A label has only one target, so a split holds all hidden versions. Its weights have no
-    // meaning.
+    // A label has only one target, so the target of the hidden label is a split of all hidden
+    // versions. The weights of the split have no meaning.
     moves.push(moved(HIDDEN, Some(LabelTarget::Split(hidden))));
     let (definitions, actor) = (&call.app.definitions, call.actor());
     let message = format!("version {number} deleted");

@@ -60,7 +60,7 @@ pub(super) async fn list(
     let first = (page - 1).saturating_mul(limit);
     let (mut data, mut total) = (Vec::new(), 0);
     for id in &ids {
-        // Without a filter, load only the prompts on the page.
+        // Without a filter, only the prompts on the page are loaded.
         let is_on_page = (first..first.saturating_add(limit)).contains(&total);
         if !is_on_page && !filter.is_some() {
             total += 1;

@@ -33,8 +33,8 @@ pub(crate) const ROUTES: &[CompatRoute] = &[
     }),
     (READ, "GET", ONE, || get(read::read)),
     (WRITE, "DELETE", ONE, || delete(delete::delete)),
-    // A token with only the permission `promote` can also move labels, but every response contains
-    // the version. So these routes require `read`, and the handler checks the other permissions.
+    // The permission `promote` is enough to move labels, but every response contains the version.
+    // So these routes require `read`, and the handler checks the other permissions.
     (READ, "PATCH", VERSION, || patch(labels::relabel)),
     (
         RouteRequirements::Entry,

@@ -37,13 +37,13 @@ impl LangfusePromptQuery {
             problem(ErrorCode::DoorRequest, "version: must be a whole number").with_param("version")
         })?;
         match (number, label) {
-            // Langfuse treats version 0 as absent.
+            // Langfuse treats version 0 as if no version was given.
             (0, label) => Ok(label.map_or(VersionRequest::Default, VersionRequest::Label)),
             (_, Some(_)) => {
                 let message = "Cannot specify both version and label";
                 Err(problem(ErrorCode::DoorRequest, message))
             }
-            // Versions below 1 do not exist, so map the number to one that cannot exist either.
+            // No version has a number below 1, so map such a number to one that never exists.
             (number, None) => Ok(VersionRequest::Number(
                 u64::try_from(number).unwrap_or(u64::MAX),
             )),
@@ -66,7 +66,7 @@ pub(super) async fn read(
     let absent = |error| answer::or_not_found(error, &name, wish);
     let view = PromptView::of(&call, &id).await.map_err(absent)?;
     let found = view.find(wish).await.map_err(absent)?;
-    // Langfuse's own 404, which its SDKs recognize.
+    // Return Langfuse's own 404 body, which its SDKs recognize.
     let found = found.ok_or_else(|| answer::not_found(&name, wish))?;
     let said = client_fill::export_version(&call, &id, &found, Notation::Double).await?;
     let (said, resolved) = if query.resolves() {

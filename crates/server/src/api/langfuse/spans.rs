@@ -59,7 +59,7 @@ fn traces(sent: Vec<IngestedSpan>) -> Vec<Trace> {
         }
     }
     let trace = |(id, mut spans): (String, Vec<Span>)| {
-        // Traces expect the root first; exporters send children before their parents.
+        // Traces expect the root span first, but exporters send child spans before their parents.
         spans.sort_by_key(|span| (span.parent.is_some(), span.started_us));
         Trace { id, spans }
     };

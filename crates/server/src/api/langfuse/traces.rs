@@ -122,7 +122,7 @@ fn absent(what: &str, id: &str) -> ApiError {
 
 fn trace_object(call: &RequestContext, trace: &Trace) -> Value {
     let root = trace.spans.first();
-    // Attributes of the trace may be in any of its spans.
+    // Any span may have the attributes of the trace.
     let said = |name: &str| {
         trace
             .spans

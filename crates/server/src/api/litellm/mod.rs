@@ -57,7 +57,7 @@ async fn read(
         return Err(wrong(message.to_owned()));
     }
     let snapshot = call.app.service.catalogue().snapshot();
-    // Aliases are supported here as well, such as the id of a prompt at OpenAI.
+    // The name may be an alias, such as the id of a prompt at OpenAI.
     let resolved = call.app.aliases.resolve(&snapshot, &named);
     let (name, mark) = match (version.or(label), VersionSelector::split_id(&resolved)) {
         (Some(mark), _) => (

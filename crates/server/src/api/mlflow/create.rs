@@ -115,7 +115,7 @@ pub(super) async fn version(call: RequestContext, request: Request) -> Result<Re
         content: DefinitionContent::new(stored.to_text()),
         message: &message,
         always: true,
-        // The client fills in the text itself, so it need not be a valid template here.
+        // The client fills in the text itself, so the text need not be a valid template here.
         broken: true,
         ..Write::new(EntryKind::Prompt, &id, "")
     };

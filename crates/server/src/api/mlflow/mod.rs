@@ -42,7 +42,7 @@ pub(crate) const ROUTES: &[CompatRoute] = &[
         "/api/2.0/mlflow/model-versions/create",
         || post(create::version),
     ),
-    // A token with only the permission `promote` can also move labels, so the handler checks it.
+    // The permission `promote` is enough to move labels, so the handler checks permissions itself.
     (RouteRequirements::Entry, "POST", ALIAS, || post(alias::set)),
     (RouteRequirements::Entry, "DELETE", ALIAS, || {
         delete(alias::remove)

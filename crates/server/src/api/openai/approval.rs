@@ -31,7 +31,7 @@ fn answered(message: &Message) -> Option<ApprovalResponse> {
     let id = message.tool_call_id.as_deref()?;
     let (response, call) = id.split_once('.')?;
     let hex = response.strip_prefix("resp-")?;
-    // Other call ids may contain dots as well, so check the exact form.
+    // Other call ids may contain dots, so check the exact form.
     let is_ours = hex.len() == 12 && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_ours.then(|| ApprovalResponse {
         response: response.to_owned(),

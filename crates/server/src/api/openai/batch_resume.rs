@@ -49,7 +49,7 @@ pub(super) async fn before(
                 return Ok(Some(replay_stream(&head, ended(&entries)?)));
             }
         }
-        // Only one process gets the lease of the run. The others poll until it ends.
+        // Only one process gets the lease of the run. The other processes poll until the run ends.
         let taken = agents.resume_run(&who.run_id(id)).await;
         if let Some(running) = taken.map_err(ServiceError::Store)? {
             return Ok(Some(start_stream(running, true).await?));

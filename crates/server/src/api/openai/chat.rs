@@ -42,8 +42,8 @@ where
     B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Unpin,
 {
     let body = request::bytes(&call, body).await?;
-    // Most requests of proxies can be forwarded as bytes. The attempt has no side effects if it is
-    // not possible.
+    // Most requests from proxies can be forwarded as bytes. If forwarding is not possible, the
+    // attempt has no side effects.
     if let Some(response) = passthrough::answer(&call, &body).await? {
         return Ok(response);
     }

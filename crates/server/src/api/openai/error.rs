@@ -125,7 +125,7 @@ pub(crate) fn answer(error: &ApiError) -> Response {
     let status = StatusCode::from_u16(class.status);
     *response.status_mut() = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     error.set_retry_headers(&mut response);
-    // The SDKs retry by status, which is wrong if the error is permanent.
+    // The SDKs retry certain statuses even if the error is permanent.
     let is_final = [
         ErrorCode::ModelQuota,
         ErrorCode::ModelConfiguration,

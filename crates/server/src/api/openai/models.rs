@@ -61,7 +61,8 @@ pub(super) fn unknown(id: &str, near: Option<&str>) -> ApiError {
 /// Returns all model names that the caller may use.
 async fn all(call: &RequestContext) -> Vec<Model> {
     let (app, rights) = (&call.app, call.rights());
-    // OpenAI's format requires a time. The start time of the server is at least constant.
+    // OpenAI's format requires a creation time. The start time of the server is used, because it is
+    // at least constant.
     let created = began(app);
     let model = |id: String, owned_by: &str| Model {
         id,

@@ -75,8 +75,8 @@ async fn streamed(
     request: WireRequest,
 ) -> Result<Option<Response>, ApiError> {
     let app = Arc::clone(&call.app);
-    // Building the call shows whether the model accepts it. This call is dropped and repeated
-    // inside the stream, where pings cover the wait.
+    // Build the call to check that the model accepts it. This call is dropped. The stream makes it
+    // again and sends pings while it waits.
     let takes = app
         .service
         .model()

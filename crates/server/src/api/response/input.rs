@@ -15,7 +15,7 @@ const IMAGE: &str = "image/png";
 
 /// Reads `input`. Returns `None` if it is empty.
 pub(super) fn read(object: &mut ObjectReader<'_>) -> Option<RunInput> {
-    // Read all three before choosing one, so that errors in each are reported.
+    // Read all three members before choosing one, so that errors in each are reported.
     let messages = object.objects("messages", message);
     let content = parts(object, "content");
     let text = text(object);

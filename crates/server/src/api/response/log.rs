@@ -39,7 +39,8 @@ pub(super) async fn write(service: Arc<AgentService>, mut telling: AgentEventStr
         if ended.is_none() && gather(&mut telling, &mut waiting, &mut sequence).await {
             ended = Some(Instant::now());
         }
-        // Another process owns the run and writes its log. Two writers would mix their events.
+        // Another process now owns the run and writes its log. If two processes wrote the log,
+        // their events would be mixed.
         if telling.running().is_lost() {
             return;
         }
@@ -52,7 +53,7 @@ pub(super) async fn write(service: Arc<AgentService>, mut telling: AgentEventStr
             }
             Err(error) => error,
         };
-        // A rejected write never succeeds later. After the end of the run, retry only for
+        // A rejected write would also fail later. After the end of the run, retry only for
         // `log_patience`, so that shutdown does not wait forever.
         let is_over = error.kind == StoreErrorKind::Refused
             || ended.is_some_and(|since| since.elapsed() > patience);
@@ -240,12 +241,13 @@ impl LogReader {
         if self.is_resumable().await {
             return tokio::time::sleep(PAUSE).await;
         }
-        // The first reader that notices writes it, so that all readers receive the same last event.
+        // The first reader that notices the loss writes this event, so that all readers receive the
+        // same last event.
         let message = "the replica that ran this response is gone, and unwritten events are lost: send the request again";
         let data = events::interrupted(message);
         match self.runs.give_up(&self.run, ERROR, &data).await {
             Ok(true) => tracing::warn!(run = self.run, "abandoned a run: its replica is gone"),
-            // Another reader wrote it. If the write failed, the next read reports the error.
+            // Another reader wrote the event. If the write failed, the next read reports the error.
             Ok(false) => {}
             Err(error) => {
                 tracing::debug!(run = self.run, %error, "cannot write the last event of a lost run yet")

@@ -61,7 +61,7 @@ impl<'f> ObjectReader<'f> {
     /// Takes a member without conversion. Returns `None` for `null`.
     pub(super) fn take(&mut self, name: &str) -> Option<Value> {
         self.asked.push(name.to_owned());
-        // The key stays with `null`, so that the member counts as known afterwards.
+        // The key keeps the value `null`, so that the member still counts as known.
         let value = self.members.get_mut(name)?.take();
         (!value.is_null()).then_some(value)
     }

@@ -43,7 +43,7 @@ pub(super) fn error(
         "retryable": retry_after.is_some(),
     }}});
     let mut response = answer(status, &body);
-    // The body has fractions of seconds, the header whole seconds.
+    // The body has fractions of seconds; the header has whole seconds.
     set_retry_after(&mut response, retry_after);
     response
 }

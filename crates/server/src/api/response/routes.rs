@@ -113,7 +113,7 @@ async fn begin(
         return stream::answer(telling, ping);
     }
     let run = telling.running().run_id().to_owned();
-    // A separate task, because the run must survive the disconnect of this client.
+    // Write the log in a separate task, because the run must survive the disconnect of this client.
     agents.spawn(log::write(agents.clone(), telling));
     log::answer(
         agents,

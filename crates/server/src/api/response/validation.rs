@@ -118,7 +118,7 @@ impl ValidationReport {
         if self.found.len() == MOST_FAULTS {
             return;
         }
-        // Errors contain the input, like FastAPI's. Values below these members must never be shown.
+        // Errors contain the input, as in FastAPI. The values of these members must never be shown.
         let is_secret = |step: &PathSegment| matches!(step, PathSegment::Name(n) if SECRETS.contains(&n.as_str()));
         let input = if at.iter().any(is_secret) {
             hidden(input)

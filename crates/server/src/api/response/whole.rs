@@ -22,7 +22,7 @@ pub(super) async fn answer(mut telling: AgentEventStream) -> Response {
             AgentEvent::Ended(outcome) => telling.running().cost(outcome),
             _ => None,
         };
-        // Copied, because the encoder borrows the same stream mutably.
+        // Copy the warnings, because the encoder borrows the same stream mutably.
         let warnings = telling.running().warnings().to_vec();
         let teller = telling.encoder();
         teller.warn(&warnings);

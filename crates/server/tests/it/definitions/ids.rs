@@ -7,7 +7,7 @@ use super::place::start;
 #[tokio::test]
 async fn odd_ids_pass_unharmed() {
     let place = start(&[("all", &["read", "render", "write", "admin"])]).await;
-    // The id as written in a path, and the decoded id.
+    // Each case has the id as written in a path, and the decoded id.
     for (written, id) in [
         ("team%2Fgreet", "team/greet"),
         ("team%252Fgreet", "team%2Fgreet"),

@@ -60,7 +60,7 @@ async fn lists_show_what_may_be_read() {
     );
     let found = place.ok("all", "GET", "/api/agents?q=KIND%20secret", "");
     assert_eq!(found.await, json!(["secret.helper"]));
-    // A tree of variables is hidden if the caller may not read one of them.
+    // A tree of variables is hidden if the caller may not read one of its variables.
     for (who, path, status) in [
         ("all", "/api/environs/greet", 200),
         ("some", "/api/environs/greet.lang", 200),

@@ -58,7 +58,8 @@ async fn each_right_opens_what_it_is_for_and_for_its_ids_only() {
     ];
     let place = start(&tokens).await;
     let definition = r#"{"userPrompt":"Hello"}"#;
-    // Method, path and body, with ID for the definition, and the permissions that grant access.
+    // Each case has the method, the path, the body (ID stands for the definition) and the
+    // permissions that grant access.
     let cases: &[(&str, &str, &str, &[&str])] = &[
         ("GET", "/api/prompts/ID", "", &["read"]),
         ("GET", "/api/v1/prompts/ID@1", "", &["read"]),
@@ -161,7 +162,7 @@ async fn who_was_refused_what_is_said_and_noted() {
         (&lines[1]["version"], &lines[1]["message"]),
         (&1.into(), &"why".into())
     );
-    // Pages, filters and visibility of entries.
+    // Tests the pages, filters and visibility of entries.
     let path = format!("?before={}&limit=1", lines[0]["number"]);
     assert_eq!(place.log("boss", &path).await, lines[1..2]);
     assert_eq!(
@@ -242,7 +243,7 @@ async fn whoever_has_no_token_leaves_no_line_and_who_has_one_leaves_few() {
 #[tokio::test]
 async fn basic_is_as_good_as_bearer() {
     let place = start(&[("pk-lf-1", &["read"])]).await;
-    // printf pk-lf-1:pk-lf-1-secret | base64
+    // The pair is the output of `printf pk-lf-1:pk-lf-1-secret | base64`.
     let pair = "Basic cGstbGYtMTpway1sZi0xLXNlY3JldA==";
     let headers = [("authorization", pair)];
     let answer = place

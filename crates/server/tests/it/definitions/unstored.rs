@@ -29,7 +29,7 @@ async fn who_may_write_an_id_may_answer_with_what_is_not_stored() {
         let answer = place.send(who, "POST", "/api/v1/chat", body).await;
         assert_eq!(answer.status, status, "{who} {body}: {answer:?}");
     }
-    // A render of a definition in the request calls no model and writes nothing.
+    // Rendering a definition from the request calls no model and writes nothing.
     let rendered = place.ok("reader", "POST", "/api/v1/render", &here).await;
     assert_eq!(rendered["rendered_prompt"], "Hello Ada");
     let broken = json!({"definition": {"userPrompt": "{{"}}).to_string();

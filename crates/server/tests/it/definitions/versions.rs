@@ -56,7 +56,7 @@ async fn a_version_is_shown_by_every_mark() {
             (&json!("valid"), &json!("template"))
         );
     }
-    // Other kinds, each in its own format.
+    // Definitions of other kinds, each in its own format.
     for (path, member) in [
         ("/api/tools/greet.look@1", "parameters"),
         ("/api/extensions/greet.ext@latest", "contributes"),

@@ -41,7 +41,8 @@ async fn what_is_there_and_what_is_written_later_are_versions_by_the_store() {
         authors(&place, EntryKind::Prompt, "greet:hello").await == two
     })
     .await;
-    // An identical write creates no version, and a write over HTTP has only its own author.
+    // An identical write creates no version, and a write over HTTP is recorded only once, with its
+    // author.
     store.put(EntryKind::Prompt, &key, raw).await.unwrap();
     let body = json!({"userPrompt": "Over HTTP"}).to_string();
     let path = "/api/v1/prompts/greet.hello";

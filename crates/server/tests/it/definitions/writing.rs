@@ -35,7 +35,7 @@ async fn a_definition_is_replaced_changed_removed_and_comes_back() {
             &json!(true)
         )
     );
-    // printf '{"userPrompt":"One"}' | sha256sum
+    // The digest is the output of `printf '{"userPrompt":"One"}' | sha256sum`.
     let digest = "sha256:77f3f26e5f2ce51da56b2d2f742d95fd4370f600fd36633cb1f408d26ff06653";
     assert_eq!(body["digest"], digest);
     assert_eq!(body["labels"], json!(["latest"]));

@@ -70,7 +70,7 @@ async fn given(service: &Service, door: &str, mark: &str) -> Result<String, u16>
     }
     let answer = answer.json();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    // The fake provider replies with the received request.
+    // The fake provider replies with the request that it received.
     let asked = |said: &Value| {
         let said: Value = serde_json::from_str(said.as_str().unwrap()).unwrap();
         text(&said["messages"][0]["content"])
@@ -121,7 +121,7 @@ async fn every_door_gives_the_version_that_is_asked_for() {
             ("2", Ok("two")),
             ("9", Err(404)),
             ("nobody", Err(404)),
-            // Clients of Langfuse and MLflow only support numbers and labels.
+            // Clients of Langfuse and MLflow support only version numbers and labels.
             (&digests[0], if is_plain { Err(404) } else { Ok("two") }),
             (&digests[1], if is_plain { Err(404) } else { Ok("two") }),
             ("sha256:0123456789", Err(404)),

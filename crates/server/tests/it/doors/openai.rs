@@ -81,7 +81,7 @@ async fn variables_may_be_texts_images_and_files() {
         );
         assert_eq!(content[1], expected, "{asked}");
     }
-    // A text that looks like a placeholder for media stays a text.
+    // A string that looks like a placeholder for media stays a string.
     let prompt = json!({"id": "look", "variables": {"question": "variable:0", "image": "x"}});
     let (asked, _) = asked(&service, "/v1/responses", json!({"prompt": prompt})).await;
     assert_eq!(asked["messages"][1]["content"], "variable:0 x");

@@ -162,7 +162,7 @@ async fn protected_labels_and_missing_rights_are_refused_in_each_door_s_own_shap
             "{who} {method} {path}: {answer:?}"
         );
     }
-    // A rejected request moves none of its labels.
+    // A rejected request moves none of the labels that it names.
     let log = service.done("GET", "/api/v1/log", "").await;
     assert!(
         log.to_string().contains("production of story is protected"),

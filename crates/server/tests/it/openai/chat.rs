@@ -38,7 +38,7 @@ async fn a_model_answers_whole_and_streamed() {
         .post("/v1/chat/completions", &question("fake-text-2", json!({})))
         .await;
     let body = whole.json();
-    // The provider's response, including members that only it defines.
+    // The response is the provider's, including members that only the provider defines.
     assert_eq!(
         body["choices"],
         json!([{

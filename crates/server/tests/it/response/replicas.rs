@@ -111,7 +111,8 @@ async fn replicas_share_history_limits_cancellation_and_logs() {
         answer.status == 200
     })
     .await;
-    // The other replica's question, the text up to the cancellation, and the new question.
+    // The model received the other replica's question, the text up to the cancellation, and the new
+    // question.
     assert_eq!(asked(&model), 3);
 }
 

@@ -46,7 +46,7 @@ async fn tables_are_told_with_columns_and_keys_or_in_short() {
     assert_eq!(orders, all["tables"][3]);
     assert_eq!(orders["columns"][0]["isPrimaryKey"], true);
     assert_eq!(orders["foreignKeys"][0]["refTable"], "customers");
-    // Percent-encoded for the request line.
+    // The table name is percent-encoded for the request line.
     let notes = "/dbs/shop/metadata/tables/main/%E8%AE%A2%E5%8D%95%E5%A4%87%E6%B3%A8";
     assert_eq!(served.get(notes).await.json()["columns"][1]["name"], "内容");
 }

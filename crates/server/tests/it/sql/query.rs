@@ -72,8 +72,8 @@ async fn what_may_not_run_is_refused_with_place_and_mend() {
     let shop = Shop::sqlite();
     let served = Setup::default().with(&shop).await;
     for (sql, part) in [
-        // If only the first of several statements were checked, this would pass, and COMMIT would
-        // make the deletion permanent.
+        // If only the first of several statements were checked, this text would pass, and COMMIT
+        // would make the deletion permanent.
         ("SELECT 1 LIMIT 1; DELETE FROM orders; COMMIT", "statement"),
         ("DELETE FROM orders", "DELETE"),
         ("SELECT load_extension('x')", "load_extension"),

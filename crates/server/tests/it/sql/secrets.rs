@@ -87,7 +87,7 @@ async fn no_answer_and_no_log_has_a_password() {
         .with_max_level(tracing::Level::TRACE)
         .with_writer(log.clone())
         .finish();
-    // Set for the whole process, because work on other threads is also logged.
+    // The subscriber is set for the whole process, because work on other threads is also logged.
     tracing::subscriber::set_global_default(subscriber).unwrap();
     let shop = Shop::mariadb();
     let Shop::MariaDb(server) = &shop else { return };

@@ -127,7 +127,7 @@ fn written(schema: &str, earlier: &str, question: &str, system: &str) -> String 
     let tables = schema::tables(schema);
     let mut intent = Intent::of(question);
     let mut plan = plan::plan(&tables, &intent);
-    // "And only Berlin?" does not share a word with any table, but the question before it does.
+    // "And only Berlin?" shares no word with any table, but the previous question does.
     let before = earlier
         .lines()
         .rev()

@@ -45,7 +45,7 @@ const NOT_ADDED: [&str; 10] = [
 pub(super) fn plan<'a>(tables: &'a [PromptTable], intent: &Intent) -> Option<QueryPlan<'a>> {
     let scene = PlanInput { tables, intent };
     let orders_by = intent.greatest_first.is_some() && intent.sum.is_none();
-    // In `top 5 products by price`, the word after `by` is a number that orders the list, not a
+    // In `top 5 products by price`, the word after `by` names a number that orders the list, not a
     // grouping.
     let order = orders_by.then(|| scene.ordering(&intent.by)).flatten();
     let group = if order.is_some() { None } else { scene.group() };
@@ -117,7 +117,7 @@ impl<'a> PlanInput<'a, '_> {
             let titled = common(&table.title, asked);
             let told = common(&table.told, asked).min(3);
             let columns = table.columns.iter().any(|c| common(&c.named, asked) > 0);
-            // A complete match of a name counts more than a partial match of a longer one.
+            // A complete match of a name counts more than a partial match of a longer name.
             60 * named
                 + 30 * share(named, &table.named) / 100
                 + 50 * titled.min(1)

@@ -74,7 +74,7 @@ fn unsigned(cell: &Cell) -> Option<u64> {
 fn float(cell: &Cell) -> Option<f64> {
     match cell {
         Cell::Float(number) => Some(*number),
-        // Only integers that a float represents exactly reach this arm.
+        // Only integers that a float represents exactly reach this match arm.
         Cell::Int(number) => Some(*number as f64),
         Cell::UInt(number) => Some(*number as f64),
         _ => None,

@@ -112,8 +112,8 @@ impl Arrow {
 
 impl RowFormat for Arrow {
     fn rows(&mut self, rows: Vec<Vec<Cell>>, out: &mut Vec<u8>) -> Result<(), ExportError> {
-        // Full buffers wait for the next call: if no more rows arrive, the types do not need to be
-        // wider than the values.
+        // A full buffer is written only at the next call. If no more rows arrive, the column types
+        // only have to fit the values so far.
         let most = match self.open {
             Some(_) => BATCH,
             None => SAMPLE,

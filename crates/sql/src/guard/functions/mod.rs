@@ -49,8 +49,8 @@ pub(super) fn check(
     let folded = folded(text, name)?;
     let qualified = folded.join(".");
     let bare = folded.last().map(String::as_str).unwrap_or_default();
-    // Names from the settings match bare or with their schema, because users write them as they
-    // call them.
+    // A name in the settings may be bare or qualified by its schema, because users write names as
+    // in their queries.
     let by_user = policy
         .functions
         .iter()

@@ -127,7 +127,7 @@ impl Checker<'_> {
                     "write {}.{ident}",
                     tables.join(&format!(".{ident} or "))
                 ))),
-            // A table name alone means the whole row, or the table to search in full-text search.
+            // A bare table name means the whole row, or in a full-text search the table to search.
             ColumnMatch::Nowhere if self.source_named(&key).is_some() => Ok(()),
             ColumnMatch::Nowhere => Err(self.unknown_column(ident)),
         }
@@ -168,7 +168,7 @@ impl Checker<'_> {
             // A column merged by USING or NATURAL is a single column, although two tables have it.
             let is_merged = frame.natural || frame.merged.contains(key);
             match certain.as_slice() {
-                // A table with unknown columns may have it.
+                // A table whose columns are unknown may have the column.
                 [] if unknown => return ColumnMatch::Here,
                 [] => {}
                 [_, _, ..] if !is_merged && !unknown => {
@@ -263,7 +263,8 @@ impl Checker<'_> {
                 .iter()
                 .any(|c| self.stored_key(&c.name) == key)
         };
-        // Three names fit into one line of an error. More would not help the reader choose.
+        // Three names fit into one line of an error message. More names would not help the reader
+        // choose.
         let tables = self.catalogue?.tables.iter().filter(has).take(3);
         let tables: Vec<String> = tables
             .map(crate::catalogue::DatabaseTable::qualified)

@@ -127,7 +127,7 @@ impl Visitor for Checker<'_> {
     fn pre_visit_select(&mut self, select: &Select) -> GuardFlow {
         let is_body = self.frames.last().is_some_and(|frame| frame.is_of(select));
         if !is_body {
-            // A part of a set operation has its own tables.
+            // Each part of a set operation has its own tables.
             let mut frame = ScopeFrame::default();
             self.fill(&mut frame, select);
             self.frames.push(frame);
@@ -139,7 +139,7 @@ impl Visitor for Checker<'_> {
     }
 
     fn post_visit_select(&mut self, select: &Select) -> GuardFlow {
-        // The body's scope stays open for ORDER BY and closes with its query.
+        // The body's scope stays open for ORDER BY and is closed with the query.
         let is_part = |frame: &ScopeFrame| frame.is_of(select) && !frame.is_query;
         if self.frames.last().is_some_and(is_part) {
             self.frames.pop();

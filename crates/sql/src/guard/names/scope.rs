@@ -62,7 +62,7 @@ impl Checker<'_> {
     fn add_cte(&mut self, cte: &Cte) {
         let key = self.key(&cte.alias.name);
         if let Some(frame) = self.frames.last_mut() {
-            // Until its own columns are known, the table passes with any column, because it may
+            // Until its own columns are known, the table accepts any column, because its query may
             // refer to itself.
             frame.ctes.insert(key.clone(), None);
             frame.isolated.insert(std::ptr::from_ref(&*cte.query));
@@ -80,8 +80,8 @@ impl Checker<'_> {
         for table in &select.from {
             self.add_joined(frame, table);
         }
-        // Beyond the limit any name passes. A slow check would be worse than an unknown column that
-        // the database reports.
+        // Beyond this limit, any name passes. A slow check would be worse than an unknown column
+        // that the database reports.
         frame.open |= frame.sources.len() > SOURCES;
         for item in &select.projection {
             let alias = match item {

@@ -64,7 +64,7 @@ impl Checker<'_> {
             return Some(known.clone());
         }
         let table = self.catalogue?.tables.get(i)?;
-        // An empty list means that the columns were not read, not that there are none.
+        // An empty list means that the columns were not read, not that the table has none.
         if table.columns.is_empty() {
             return None;
         }
@@ -157,8 +157,8 @@ impl Checker<'_> {
             (None, []) => {
                 NameMeaning::Unknown(Box::new(self.unknown(catalogue, None, table, name)))
             }
-            // PostgreSQL finds unqualified names only on the search path. The other servers do not
-            // have one.
+            // PostgreSQL finds unqualified names only on the search path. The other servers have no
+            // search path.
             (None, [only]) if path.is_empty() || self.text.dialect != SqlDialect::PostgreSql => {
                 NameMeaning::Table(*only)
             }

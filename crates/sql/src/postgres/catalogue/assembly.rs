@@ -416,7 +416,8 @@ impl Types {
 
     /// Returns the labels of an enum, also through domains and arrays.
     fn values(&self, mut type_: Oid) -> Vec<String> {
-        // Domains are rarely nested and cannot form a cycle. The bound holds in any case.
+        // Domains are rarely nested and cannot form a cycle. The bound ends the loop even if they
+        // did.
         for _ in 0..16 {
             if let Some(labels) = self.labels.get(&type_) {
                 return labels.clone();

@@ -155,7 +155,7 @@ pub(super) fn kind(kind: &TypeFacts, of: TypeUse, author: Author) -> Result<(), 
             kind.name
         ));
     }
-    // An array is checked by its element type, which is in the list of types too.
+    // An array is checked by its element type, which is also in the list of types.
     let is_array = kind.name.starts_with('_');
     let plain = is_array
         || kind.schema == "information_schema"

@@ -263,7 +263,7 @@ async fn analyze_with_view(
 fn no_view(error: &tokio_postgres::Error, text: &str) -> DatabaseError {
     let failed = error::of_query(error, text, 0);
     match failed.native_code.as_deref() {
-        // A syntax error, or a feature that views do not support.
+        // The error is a syntax error, or the query uses a feature that views do not support.
         Some("42601" | "0A000") => DatabaseError {
             hint: Some("write one SELECT".to_owned()),
             position: None,
@@ -522,7 +522,7 @@ impl JudgeCase<'_> {
             judge(by_operator.get(oid), FunctionUse::Support, place)?;
         }
         // Only calls in the query itself are cached. In views, a function may be allowed for other
-        // reasons.
+        // reasons, so calls in views are not cached.
         if author == Author::Asker {
             let calls = found
                 .functions

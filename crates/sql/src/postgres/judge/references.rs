@@ -187,8 +187,8 @@ impl ReferencedObjects {
     /// tree's own view.
     pub(super) fn add(&mut self, nodes: &[PlanNode<'_>], own: u32) -> Result<(), UnknownNode> {
         for node in nodes {
-            // Unknown kinds are errors, because a new version of PostgreSQL may add one that calls
-            // functions.
+            // Unknown kinds are errors, because a new version of PostgreSQL may add a kind that
+            // calls functions.
             if !KINDS.contains(&node.kind) {
                 let message = format!("a part that may not be in a query ({})", node.kind);
                 return Err(UnknownNode(message));
@@ -218,7 +218,7 @@ impl ReferencedObjects {
             }
             "SQLVALUEFUNCTION" => {
                 // Dates and times, and the names of the database and the schema, are allowed. The
-                // others reveal users.
+                // other values reveal users.
                 let op: Option<u32> = node.numbers("op").next();
                 if !op.is_some_and(|op| op <= 8 || op == 13 || op == 14) {
                     self.asks_user.get_or_insert(location(node));

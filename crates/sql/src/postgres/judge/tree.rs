@@ -110,7 +110,7 @@ fn atom_of<'a>(
             if atom != "<>" {
                 note(nodes, i, name, atom);
             }
-            // A constant's bytes consist of their number and the bytes in brackets.
+            // A constant is printed as its number of bytes, followed by the bytes in brackets.
             if tokens.peek() == Some("[") {
                 let mut rest = std::iter::from_fn(|| tokens.next());
                 rest.find(|token| *token == "]").ok_or(TreeError)?;

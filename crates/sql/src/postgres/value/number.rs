@@ -45,7 +45,7 @@ pub(super) fn numeric(bytes: &[u8]) -> Option<String> {
     for _ in 0..usize::try_from(count).ok()? {
         groups.push(bytes.i16()?);
     }
-    // Zero groups at either end are not sent.
+    // The server does not send groups of zeros at either end.
     let group = |place: i32| {
         let index = usize::try_from(weight - place).ok();
         index

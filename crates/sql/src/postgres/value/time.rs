@@ -90,7 +90,7 @@ fn clock(microseconds: i64) -> String {
 /// Counts in eras of 400 years that start in March, so that leap days come last (H. Hinnant's
 /// algorithm `civil_from_days`).
 fn day(days_from_2000: i64) -> (String, &'static str) {
-    // Days from 0000-03-01 to 2000-01-01.
+    // This is the number of days from 0000-03-01 to 2000-01-01.
     let days = days_from_2000 + 730_425;
     let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
     let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;

@@ -16,7 +16,8 @@ async fn errors_have_kinds_places_and_hints() {
         "CREATE TABLE users (name text, \"订单\" int); CREATE TABLE hidden (a int);
          GRANT SELECT ON users TO reader;",
     );
-    // SQL, kind, SQLSTATE, text at the position, part of the hint.
+    // The columns are the SQL, the kind, the SQLSTATE, the text at the position, and a part of the
+    // hint.
     let table = [
         ("SELECT * FRM users", Kind::Syntax, "42601", "FRM", ""),
         (

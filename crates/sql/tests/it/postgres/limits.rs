@@ -202,7 +202,7 @@ async fn a_hundred_queries_that_nobody_waits_for_leave_no_connection() {
     while server.look("postgres", ours) != "0" {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    // Counts tasks other than this test.
+    // This counts tasks other than this test.
     while Handle::current().metrics().num_alive_tasks() > 0 {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }

@@ -120,7 +120,7 @@ async fn a_certificate_that_vouches_for_itself_is_trusted_where_it_is_named() {
     for (url, mode, root) in [
         // The certificate is not for this address.
         (server.url(), "verify-full", &own),
-        // A certificate of another issuer for the same name.
+        // This certificate is for the same name, but from another issuer.
         (named.clone(), "verify-full", &stranger),
         (named, "verify-ca", &files.path("ca.crt")),
     ] {

@@ -7,11 +7,11 @@ use super::{best, catalogue, index, shop, table};
 #[test]
 fn questions_find_their_tables() {
     let cases: &[(&str, &[&str])] = &[
-        // Unchanged words, plurals and irregular plurals.
+        // These questions contain unchanged words, plurals and irregular plurals.
         ("How many customers are there?", &["customers"]),
         ("products by category", &["products", "categories"]),
         ("names of the categories", &["categories"]),
-        // Synonyms and words with the same root.
+        // These questions contain synonyms and words with the same root.
         ("What did each buyer purchase?", &["customers"]),
         ("average wage of our workers", &["tbl_emp"]),
         // Abbreviations.
@@ -22,10 +22,10 @@ fn questions_find_their_tables() {
         ("manager of every department", &["tbl_dept"]),
         ("available quantity in each warehouse", &["stockonhand"]),
         ("event data recorder", &["edr_event"]),
-        // Compounds without separators.
+        // These questions match compounds without separators.
         ("last traded value by ticker symbol", &["TRADEDSECURITIES"]),
         ("stock on hand", &["stockonhand"]),
-        // Chinese: words of comments, synonyms, and a single character.
+        // These Chinese questions contain words of comments, synonyms, and a single character.
         ("退款金额最大的订单", &["oms_refund_apply"]),
         ("每个会员的昵称", &["ums_member"]),
         ("用户的联系方式", &["ums_member"]),

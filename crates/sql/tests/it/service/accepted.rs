@@ -63,7 +63,7 @@ async fn an_accepted_pair_is_an_example_for_questions_like_it() {
 
     for (name, question) in [
         ("shop", "total amount of orders by product"),
-        // Another connection, although it uses the same file.
+        // This is another connection, although it uses the same file.
         ("other", like),
     ] {
         let told = told(&databases, &model, name, question).await;

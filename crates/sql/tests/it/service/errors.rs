@@ -16,7 +16,7 @@ type Row = (Says, Option<&'static str>, Option<&'static [&'static str]>);
 fn rows() -> Vec<Row> {
     let text = |text: &str| Says::Text(text.to_owned());
     vec![
-        // 第一阶段 LLM 调用失败
+        // The model call of phase 1 fails.
         (
             Says::Fails(ModelErrorKind::Timeout),
             Some("call_failed"),
@@ -28,24 +28,24 @@ fn rows() -> Vec<Row> {
             None,
         ),
         (Says::Breaks("[\"ord".to_owned()), Some("call_failed"), None),
-        // 第一阶段返回非 JSON
+        // Phase 1 returns text that is not JSON.
         (
             text("You need orders and customers."),
             Some("not_json"),
             None,
         ),
         (text("42"), Some("not_an_array"), None),
-        // 第一阶段返回空数组
+        // Phase 1 returns an empty array.
         (text("[]"), Some("empty"), None),
-        // 选中的表不存在于数据库
+        // A selected table does not exist in the database.
         (
             text(r#"["orders", "no_such_table", "customers"]"#),
             None,
             Some(&["orders", "customers"]),
         ),
-        // 所有选中表都不存在
+        // None of the selected tables exists.
         (text(r#"["nope", "nada"]"#), Some("all_unknown"), None),
-        // and none of them
+        // The selected table exists, so there is no fallback.
         (text(r#"["订单备注"]"#), None, Some(&["订单备注"])),
     ]
 }

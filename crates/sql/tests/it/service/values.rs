@@ -111,7 +111,7 @@ async fn tells_values(dialect: SqlDialect) {
     ] {
         assert!(!plain.contains(never), "{dialect} {never}: {plain}");
     }
-    // A value is always a literal. It must not end the literal or expand as a variable.
+    // A value is always a literal. The value must not end the literal or expand as a variable.
     let kind = line(&plain, "kind");
     assert!(
         kind.contains("'it''s {{prompt}}'") && kind.contains("'{schema} -- x'"),
@@ -136,7 +136,7 @@ async fn tells_values(dialect: SqlDialect) {
     ] {
         let told = told(&databases, &model, question).await;
         let line = line(&told, column);
-        // The 60 different persons are not categories.
+        // 60 different people are not categories.
         let is_known = column != "person";
         assert_eq!(
             line.contains(value),
@@ -419,7 +419,7 @@ async fn values_stay_within_their_tokens() {
     let databases = serving(&shop, &model, config).await;
     databases.sample("shop").await.unwrap();
     let told = told(&databases, &model, "sales of Zürich").await;
-    // Values named in the question come first. The others do not fit.
+    // Values named in the question come first. The other values do not fit.
     assert!(line(&told, "town").contains("'Zürich'"), "{told}");
     assert!(!told.contains("'PAID'"), "{told}");
 }

@@ -26,7 +26,7 @@ pub(super) fn difference(_: &Value, case: &Value) -> Option<String> {
     match (text(case, "verdict"), verdict) {
         ("allow", Ok(_)) => None,
         ("deny", Err(error)) if expected_code.is_none_or(|code| error.code == code) => None,
-        // Another layer stops this query, but the guard may reject it too.
+        // Another layer stops this query, but the guard may also reject it.
         (_, Err(_))
             if case
                 .get("runtime_guard")

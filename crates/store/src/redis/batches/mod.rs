@@ -35,7 +35,7 @@ use crate::address::RedisAddress;
 use crate::changes::ChangeBus;
 
 /// Maximum range of numbers in one read of chunks; numbers between chunks are unused.
-// Bounds how long one script blocks the server.
+// This bounds how long one script blocks the server.
 const LOOKED_AT: u64 = 4096;
 /// Number of units that one script adds, which limits how long other clients wait.
 const UNITS: usize = 2000;
@@ -179,7 +179,7 @@ impl RedisBatches {
         // unlisted batch would never be processed.
         let owned = layout.owned(&order.owner, "batches");
         self.enter(&owned, &order.id).await?;
-        // Entries of batches that have certainly expired.
+        // Remove the entries of batches that have certainly expired.
         let old = order.created.saturating_sub(order.keep + LONGEST) * 1000;
         let old = old.to_string();
         self.command("ZREMRANGEBYSCORE", &owned, &["-inf", &old])

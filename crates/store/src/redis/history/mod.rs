@@ -226,8 +226,8 @@ impl RedisHistory {
     ) -> Result<Labels, StoreError> {
         let targets = moves.iter().filter_map(|one| one.to.as_ref());
         let targets: Vec<u64> = targets.flat_map(LabelTarget::numbers).collect();
-        // Versions are immutable, so they can be read in advance; the state shows whether they
-        // still exist.
+        // Versions are immutable, so they can be read in advance; the state shows whether the
+        // versions still exist.
         let history = self.client.settings.layout.history(kind, key);
         let known = versions::numbered(&self.client, &history, &targets).await?;
         let can_be_named =

@@ -83,7 +83,7 @@ pub(crate) fn observe(
 ) -> Option<DefinitionChange> {
     let mut draft = ChangeBuilder::of(state);
     draft.see(state, author);
-    // With invalid labels it is unknown which versions are needed, so none is deleted.
+    // If the labels are invalid, it is unknown which versions are needed, so none is deleted.
     if let Ok(labels) = stored(key, state.labels.as_deref()) {
         draft.bound(keep, &labels);
     }

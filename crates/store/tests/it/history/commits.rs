@@ -116,7 +116,7 @@ async fn hold_what_is_expected(bench: &Bench) {
             WritePrecondition::Digest(digest("one")),
             false,
         ),
-        // An edit that is not recorded yet.
+        // The next case has an edit that is not recorded yet.
         ("raw", Some("raw"), WritePrecondition::Version(2), false),
         (
             "raw-digest",

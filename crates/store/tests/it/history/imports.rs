@@ -215,7 +215,7 @@ async fn may_be_long(bench: &Bench) {
         .await;
     assert_eq!(kept.unwrap(), [Some(one(5_000))]);
     is_settled(bench, &key).await;
-    // Another version, and the oldest is removed.
+    // One more version removes the oldest.
     assert_eq!(keep_all(&bench.other, &key, &["more"]).await.number, 10_001);
     let all = versions(&bench.store, &key).await;
     assert_eq!((all.len(), all[0].number), (10_000, 2));

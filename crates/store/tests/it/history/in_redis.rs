@@ -73,11 +73,11 @@ async fn what_is_set_by_hand_is_one_version_for_all_replicas() {
     for (command, new) in [
         (vec!["SET", r#"{"prompt":"one"}"#], 1),
         (vec!["SET", r#"{"prompt":"two"}"#], 1),
-        // A difference in white space only is not a change.
+        // A difference only in white space is not a change.
         (vec!["SET", r#"{ "prompt": "two" }"#], 0),
         (vec!["APPEND", " "], 0),
         (vec!["DEL"], 1),
-        // A value that is not a text is neither a version nor a removal.
+        // A Redis value that is not a string is neither a version nor a removal.
         (vec!["RPUSH", "a list"], 0),
         (vec!["DEL"], 0),
         (vec!["SET", r#"{"prompt":"one"}"#, "PX", "100000"], 1),
@@ -107,8 +107,8 @@ async fn labels_that_move_are_told_to_other_stores() {
         let mut changes = reader.changes();
         becomes(&reader, true).await;
         if !is_told {
-            // A store that polls compares with its first poll, which must be complete. It is once
-            // the store has reported any change.
+            // A store that polls compares the definitions with its first poll, which must be
+            // complete. The first poll is complete once the store has reported any change.
             let warm = EntryKey::new("warm");
             for text in 0.. {
                 let labelled = Commit {

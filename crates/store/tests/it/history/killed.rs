@@ -71,7 +71,7 @@ async fn survives(name: &str, address: &str, dir: &TempDir) {
         wait_for("the victim to write", || {
             fs::metadata(&told).unwrap().len() > before
         });
-        // Interrupts one of the following writes.
+        // The kill interrupts one of the following writes.
         std::thread::sleep(Duration::from_micros(round * 7919 % 12_000));
         victim.kill().unwrap();
         victim.wait().unwrap();
@@ -98,7 +98,8 @@ async fn write_for_ever(address: &str, told: &Path) {
             },
         };
         let done = keep(&store, &commit).await.unwrap().version;
-        // A single write, so an interrupted line does not count as acknowledged.
+        // The line is written in a single write, so an interrupted line does not count as
+        // acknowledged.
         let line = format!("{key} {} {}\n", done.number, done.digest);
         told.write_all(line.as_bytes()).unwrap();
         if turn % 7 == 6 && !done.removed {

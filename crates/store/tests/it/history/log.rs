@@ -73,7 +73,7 @@ async fn is_read_newest_first(bench: &Bench) {
     ] {
         let lines = history(&bench.other).log(&filter, None, 9).await.unwrap();
         assert_eq!(times(&lines), expected, "{filter:?}");
-        // In pages of one entry.
+        // The log is read in pages of one entry.
         let (mut before, mut paged) = (None, Vec::new());
         loop {
             let page = history(&bench.store).log(&filter, before, 1).await.unwrap();

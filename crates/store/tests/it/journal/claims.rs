@@ -21,7 +21,7 @@ pub(super) async fn begins_once(Both { one, two, .. }: Both) {
     let claim = two.begin(&run("b"), &[], LONG).await.unwrap();
     assert_eq!(claim, Claim { epoch: 1, last: 0 });
     assert_eq!(written(&one, "b").await, []);
-    // An ended run still exists.
+    // A run that has ended still exists.
     two.append("b", 1, &[ended()], &at(RunState::Ended))
         .await
         .unwrap();

@@ -228,7 +228,7 @@ pub(super) async fn abandoned(both: Both) {
     pause().await;
     one.claim("c", OVER).await.unwrap().expect("it is free");
     assert_eq!(free(two, 9).await, ["b", "d", "c"]);
-    // All runs, across several pages.
+    // The list contains all runs, across several pages.
     for n in 0..150 {
         one.begin(&run(&format!("n{n}")), &[], OVER).await.unwrap();
     }

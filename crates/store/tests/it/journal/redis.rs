@@ -204,7 +204,7 @@ async fn what_is_broken_hides_nothing_else() {
     ]);
     let place = "run id \"c\": cannot read step 2";
     refused(one.read("c", 0, 9).await, StoreErrorKind::Corrupt, &[place]);
-    // No event is added next to an unknown one.
+    // No event is added after an unknown event.
     let running = at(RunState::Running);
     let steps = [asked(2)];
     assert!(one.append("c", 1, &steps, &running).await.is_err());

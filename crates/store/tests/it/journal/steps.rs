@@ -276,7 +276,7 @@ pub(super) async fn may_be_large(Both { one, two, .. }: Both) {
             images: Vec::new(),
         }),
     };
-    // More data than one reply of Redis contains, including many small events.
+    // These events are more data than one reply of Redis contains, and many of them are small.
     let mut steps: Vec<JournalEvent> = (0..12).map(large).collect();
     steps.extend((0..1100).map(asked));
     one.begin(&run("a"), &steps[..1], LONG).await.unwrap();

@@ -104,7 +104,7 @@ impl Syntax for GoSyntax {
 
 fn literal(text: &str, before_tag: bool) -> String {
     let mut text = text.replace("{{", r#"{{"{{"}}"#);
-    // With another brace before the tag, the tag would begin one character too early.
+    // After another brace, the tag would begin one character too early.
     if before_tag && text.ends_with('{') {
         text.pop();
         text.push_str(r#"{{"{"}}"#);

@@ -111,14 +111,14 @@ impl Syntax for Handlebars {
                     out.push_str(if touches { "{{!}}" } else { "" });
                     out.push_str(&literal(text, after.is_some()));
                 }
-                // A blank separates the brace from the tag, and whitespace control removes the
+                // A blank separates the brace from the tag, and whitespace control removes this
                 // blank.
                 OutputPart::Print(tag) | OutputPart::Block(tag) if ends_in_brace(before) => {
                     out.push_str(" {{~");
                     out.push_str(tag.get(2..).unwrap_or_default());
                 }
                 OutputPart::Block(tag) if stands_alone(pieces, at) => {
-                    // With a second tag on the line, Handlebars does not remove the line.
+                    // If there is a second tag on the line, Handlebars does not remove the line.
                     out.push_str("{{!}}");
                     out.push_str(tag);
                 }

@@ -139,7 +139,7 @@ impl<'t> TemplateWriter<'t, '_, '_> {
         self.mind(first.path, span, true);
         self.push(begin, span, OutputPart::Block);
         self.part(first, then);
-        // Formats without `else if` end each nested block separately.
+        // In formats without `else if`, each nested block needs its own end.
         let mut open = first;
         while let [inner] = otherwise
             && let Some((condition, then, rest)) = parts(inner)

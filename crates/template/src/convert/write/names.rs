@@ -16,7 +16,7 @@ impl<'t> UsedNames<'t> {
         let mut taken = UsedNames(HashSet::new());
         visit(nodes, &mut |mention| {
             let name = match mention {
-                // Handlebars can refer to an item's field by its name alone.
+                // Handlebars can refer to an item's field by the name of the field only.
                 NameMention::Path(path) => path.keys.first(),
                 NameMention::Function(name) => Some(name),
             };

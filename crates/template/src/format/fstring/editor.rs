@@ -24,7 +24,7 @@ fn field(text: &str, place: &FieldPlace, scan: &mut TokenScan) {
     if !place.closed {
         let word = name.trim_end();
         if word.contains(char::is_whitespace) {
-            // A brace in a text does not open a field.
+            // A brace in literal text does not open a field.
             scan.open = None;
         }
         let word = word.split(char::is_whitespace).next().unwrap_or_default();

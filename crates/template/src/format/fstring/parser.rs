@@ -288,7 +288,7 @@ impl<'t> Parser<'t> {
             Some(_) => {
                 let at = self.at - 1;
                 let message = "expected ':' after conversion specifier";
-                // An error in the rest of the field would only repeat this one.
+                // An error in the rest of the field would only repeat this error.
                 let rest = &self.text.as_bytes()[at..];
                 self.at = at + memchr::memchr(b'}', rest).map_or(rest.len(), |end| end + 1);
                 Err(ParseProblem::at(message, at, at)

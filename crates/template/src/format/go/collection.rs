@@ -79,7 +79,7 @@ impl GoList {
     /// Creates a `[]interface {}` of these items.
     #[must_use]
     pub fn new(items: Vec<GoValue>) -> Self {
-        // Built lists with elements of different types have Go's type `[]interface {}`.
+        // In Go, built lists with elements of different types have the type `[]interface {}`.
         GoList::typed(GoType::Any, items)
     }
 
@@ -314,8 +314,8 @@ impl GoMap {
             built.table.borrow_mut().insert(key, value);
             return Ok(());
         }
-        // Checked before the insertion, because recursive functions would overflow the stack on
-        // deeper values.
+        // The depth is checked before the insertion, because recursive functions would overflow the
+        // stack on deeper values.
         if value.depth() >= MAX_DEPTH {
             return Err(format!("value nested deeper than {MAX_DEPTH} levels"));
         }
@@ -383,7 +383,7 @@ fn contains(value: &GoValue, wanted: &Rc<BuiltMap>) -> bool {
     while let Some(value) = work.pop() {
         match value {
             GoValue::Map(GoMap(MapEntries::Built(map))) => {
-                // Compared by address, because equal maps are still different objects.
+                // Maps are compared by address, because equal maps are still different objects.
                 if Rc::ptr_eq(&map, wanted) {
                     return true;
                 }
@@ -413,7 +413,8 @@ fn built_depth(map: &GoMap) -> u32 {
     while !level.is_empty() && depth <= MAX_DEPTH {
         depth += 1;
         deepest = deepest.max(depth);
-        // One set per level: a container may occur at several depths, and the deepest one counts.
+        // Each level has its own set, because a container may occur at several depths, and the
+        // deepest one counts.
         let mut seen: HashSet<*const ()> = HashSet::new();
         let mut next = Vec::new();
         for value in level {
@@ -440,7 +441,7 @@ fn is_container(value: &GoValue) -> bool {
 // only the limits of a render bound its length.
 impl Drop for BuiltMap {
     fn drop(&mut self) {
-        // Moved out first, because dropping the values may drop other maps.
+        // The table is moved out first, because dropping the values may drop other maps.
         let table = std::mem::take(&mut *self.table.borrow_mut());
         if table.values().any(is_container) {
             take_apart(table.into_values().collect());

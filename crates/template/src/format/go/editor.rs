@@ -36,7 +36,7 @@ fn part(text: &str, from: usize, scan: &mut TokenScan) -> Option<usize> {
     scan.open = None;
     let mut lexer = Lexer::new(source);
     let mut comments = 0;
-    // Kind and end of the previous token.
+    // These are the kind and the end of the previous token.
     let mut last = (Kind::Text, 0);
     loop {
         let token = lexer.next_token();
@@ -53,8 +53,8 @@ fn part(text: &str, from: usize, scan: &mut TokenScan) -> Option<usize> {
                 if lexer.error.as_deref() != Some("unclosed action") {
                     scan.open = None;
                 }
-                // Continues one byte after the start of the invalid tag, so the tag is not read
-                // again.
+                // The scan continues one byte after the start of the invalid tag, so the tag is not
+                // read again.
                 let next = start + 1;
                 return (start < source.len()).then_some(from + next);
             }
@@ -74,7 +74,7 @@ fn part(text: &str, from: usize, scan: &mut TokenScan) -> Option<usize> {
                 None
             }
             Kind::Text | Kind::Space => None,
-            // After the root `$`, the following field is the variable.
+            // After the root `$`, the following field is the name of the variable.
             Kind::Field if last == (Kind::Variable, start) && is_root(source, start) => {
                 Some(TokenKind::Variable)
             }

@@ -34,7 +34,7 @@ pub(super) enum Kind {
     String,
     Text,
     Variable,
-    // Keywords from here on.
+    // All kinds from here on are keywords.
     Block,
     Break,
     Continue,
@@ -229,7 +229,7 @@ impl<'s> Lexer<'s> {
         };
         let end = self.pos;
         self.pos = self.start + kept;
-        // Counted before the trimmed part, because the token's line is that of its start.
+        // Lines are counted before the trimmed part, because the token's line is that of its start.
         self.count_lines();
         let token = self.token(Kind::Text);
         self.pos = end;
@@ -336,7 +336,7 @@ impl<'s> Lexer<'s> {
             '\'' => self.quoted('\'', Kind::CharConstant, "unterminated character constant"),
             '`' => self.raw_string(),
             '$' => self.field_or_variable(Kind::Variable, Kind::Variable),
-            // `.5` is a number.
+            // A dot followed by a digit begins a number, such as `.5`.
             '.' if self.rest().first().is_some_and(|b| !b.is_ascii_digit()) => {
                 self.field_or_variable(Kind::Field, Kind::Dot)
             }
@@ -551,7 +551,7 @@ pub(super) fn is_alphanumeric(c: char) -> bool {
     if c.is_ascii() {
         return c == '_' || c.is_ascii_alphanumeric();
     }
-    // Compiled once. Rust's `is_alphanumeric` includes other Unicode classes than Go's.
+    // Compiled once. Rust's `is_alphanumeric` accepts other Unicode classes than Go's function.
     static LETTER_OR_DIGIT: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"^[\p{L}\p{Nd}]$").ok());
     let class = LETTER_OR_DIGIT.as_ref();

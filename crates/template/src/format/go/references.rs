@@ -74,7 +74,7 @@ struct ReferenceFinder<'c> {
     /// Paths that were only passed to a variable or a template. Such a path counts if none of its
     /// fields is used.
     passed_on: Vec<(KeyPath<'c>, PathUse)>,
-    // Compared by address. A definition is read once per distinct dot.
+    // Definitions are compared by address. For each distinct dot, a definition is read once.
     visits: HashSet<(*const TemplateDefinition, ValueOrigins<'c>), foldhash::fast::RandomState>,
     waiting: VecDeque<(&'c TemplateDefinition, ValueOrigins<'c>)>,
     source: usize,
@@ -113,7 +113,7 @@ impl<'c> ReferenceFinder<'c> {
                 .ops
                 .iter()
                 .any(|op| op.pipe().is_some_and(|p| p.assign));
-            // Two readings suffice, because the first one collects all assignments.
+            // Two readings suffice, because the first reading collects all assignments.
             for _ in 0..=usize::from(assigns) {
                 self.dot = dot.clone();
                 self.read(definition);
@@ -138,8 +138,8 @@ impl<'c> ReferenceFinder<'c> {
                     if pipe.variables.is_empty() {
                         self.touch(value, pipe.span, false);
                     } else {
-                        // The value is only stored. Later uses of the variable decide whether its
-                        // path counts.
+                        // At this point, the value is only stored. Later uses of the variable
+                        // decide whether its path counts.
                         self.pass_on(&value, pipe.span);
                     }
                 }
@@ -286,7 +286,8 @@ impl<'c> ReferenceFinder<'c> {
         }
         self.touch(value.clone(), item.span, true);
         for origin in &mut value {
-            // Already counted as optional. Only deeper fields still count.
+            // The path was already counted as optional. Only deeper fields still have to be
+            // counted.
             origin.touched = true;
         }
         value

@@ -160,7 +160,7 @@ impl TemplateFormat for GoFormat {
     /// Escapes text. An action with the string `{{` prints two braces.
     fn escape(&self, literal: &str) -> Option<String> {
         let escaped = literal.replace("{{", "{{\"{{\"}}");
-        // The following text may begin with a brace, so a final brace is escaped too.
+        // The following text may begin with a brace, so a final brace is also escaped.
         Some(match escaped.strip_suffix('{') {
             Some(before) => format!("{before}{{{{\"{{\"}}}}"),
             None => escaped,

@@ -161,14 +161,14 @@ impl<'s> Reader<'s, '_> {
     fn names(&mut self, opening: TagOpening, is_open: bool) {
         let tokens = std::mem::take(&mut self.inside);
         let mut at = 0;
-        // The name at the start of the tag.
+        // This is the name at the start of the tag.
         let head = path(&tokens, 0);
         if head > 0 {
             let kind = self.head(opening, &tokens[..head], has_arguments(&tokens, head));
             self.path(&tokens[..head], Some(kind));
             at = head;
         }
-        // A text or a number can be a name here.
+        // A string or a number can be a name here.
         if let Some(literal) = tokens.first().filter(|token| is_literal(token.kind)) {
             let parts = std::slice::from_ref(literal);
             let kind = self.head(opening, parts, has_arguments(&tokens, 1));

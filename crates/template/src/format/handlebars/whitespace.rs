@@ -36,7 +36,7 @@ impl SourceState<'_> {
     }
 
     fn around(&self, nodes: &mut [Node], index: usize, wanted: WhitespaceRule, root: bool) {
-        // As in handlebars.js, both values are computed before a text is changed.
+        // As in handlebars.js, both values are computed before any text is changed.
         let before = self.blank_before(nodes, index, root);
         let after = self.blank_after(nodes, index + 1, root);
         if wanted.strip.close {
@@ -152,7 +152,8 @@ impl SourceState<'_> {
             self.body(body, false);
         }
         let mut wanted = WhitespaceRule::default();
-        // In reverse order, because the text of each branch depends on the next branch.
+        // Branches are visited in reverse order, because the text of each branch depends on the
+        // next branch.
         for index in (0..block.arms.len()).rev() {
             wanted = self.arm(block, index);
         }
@@ -166,7 +167,7 @@ impl SourceState<'_> {
         let Some(arm) = arms.last_mut() else {
             return WhitespaceRule::default();
         };
-        // As in handlebars.js, a branch after the second one uses the markers of its own opening
+        // As in handlebars.js, a branch after the second branch uses the markers of its own opening
         // tag.
         let close = if index < 2 { close } else { arm.strip };
         let (next_strip, next) = match rest.first_mut() {
@@ -310,7 +311,7 @@ fn first_text(node: &mut Node) -> Option<&mut Node> {
 /// Returns the text at the end of a block, or `None` for a chain, as in handlebars.js.
 fn last_text(node: &mut Node) -> Option<&mut Node> {
     match node {
-        // handlebars.js looks at the wrong node of a chain.
+        // handlebars.js looks at the wrong node of a chain of branches.
         Node::Block(block) if block.arms.len() > 1 => None,
         Node::Block(block) => {
             let last = block.otherwise.as_mut();

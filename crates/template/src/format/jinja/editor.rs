@@ -257,7 +257,7 @@ pub(super) fn completions(
         Some((TokenKind::Keyword, "filter")) => {
             list.add(TokenKind::Function, "filter", words.filters.iter().copied());
         }
-        // Here the author chooses a new name, or nothing can follow.
+        // After these keywords, the author chooses a new name, or nothing can follow.
         Some((TokenKind::Keyword, "for" | "set" | "macro" | "block" | "raw" | "endraw")) => {}
         Some((TokenKind::Keyword, word)) if word.starts_with("end") => {}
         Some(_) if spot.is_after_value() => list.keywords("operator", BETWEEN),

@@ -21,7 +21,7 @@ pub(super) fn escape(literal: &str) -> String {
 fn next(text: &str) -> (usize, usize) {
     let bytes = text.as_bytes();
     let special = |at: &usize| match (bytes[*at], bytes.get(at + 1)) {
-        // A brace may follow the text, so a final brace is escaped too.
+        // A brace may follow the text, so a final brace is also escaped.
         (b'{', None | Some(b'{' | b'%' | b'#' | b'\r')) | (b'\r', _) | (b'\n', None) => true,
         (b'{', Some(b'\n')) => *at + 2 == bytes.len(),
         _ => false,

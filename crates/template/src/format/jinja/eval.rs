@@ -94,7 +94,8 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     }
 
     pub(super) fn check_depth(&self, value: &Value) -> Result<(), StopReason> {
-        // Checked whenever a container grows, so a value deeper than the limit cannot exist.
+        // The depth is checked whenever a container grows, so a value deeper than the limit cannot
+        // exist.
         if value.depth() > quillet_core::value::MAX_DEPTH {
             Err(self.pass.limit(LimitKind::ValueDepth))
         } else {
@@ -139,7 +140,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         let StopReason::Failed(mut error) = stop else {
             return stop;
         };
-        // An outer statement must not replace the location of an inner one.
+        // An outer statement must not replace the location of an inner statement.
         if error.span.is_none() {
             let (name, text) = self.compiled.source(self.names.source);
             let at = LineColumn::of(text, span.start);
@@ -213,7 +214,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         &mut self,
         run: impl FnOnce(&mut Self) -> Result<(), StopReason>,
     ) -> Result<Value, StopReason> {
-        // A pending call in the captured text must be told apart from earlier pending calls.
+        // A pending call in the captured text must be distinguished from earlier pending calls.
         let before = self.pass.forget_pending();
         let (text, ran) = self.caught(run);
         let pending = self.pass.recall_pending(before);
@@ -257,7 +258,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     }
 
     pub(super) fn flow(&mut self, body: &[Statement]) -> Result<Flow, StopReason> {
-        // A skipped statement may leave entered locations, which `stopped` leaves again.
+        // A skipped statement may leave locations entered, so `stopped` leaves them.
         let entered = self.pass.entered();
         for statement in body {
             self.step()
@@ -402,7 +403,8 @@ impl<'t, 'p> Evaluator<'t, 'p> {
             ExprKind::Math(first, rest) => {
                 let added = |(operator, right): &(BinaryOperator, Expr)| {
                     *operator == BinaryOperator::Add && is_text(right)
-                    // Only additions of texts are printed here. `+` on other values is arithmetic.
+                    // Only additions of strings are printed here. `+` on other values is
+                    // arithmetic.
                 };
                 if !is_text(first) || !rest.iter().all(added) {
                     return Ok(false);
@@ -531,7 +533,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
                     namespace.insert(Arc::clone(field), value);
                 }
             }
-            // A failed call is unpacked to empty values instead of an error.
+            // Unpacking a failed call gives empty values instead of an error.
             AssignTarget::Tuple(targets) if value.is_fallback() => {
                 for target in targets {
                     self.assign_target(target, Value::nothing())?;

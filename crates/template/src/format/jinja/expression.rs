@@ -118,7 +118,7 @@ impl Parser<'_> {
         rank: usize,
         tightest: usize,
     ) -> ParseResult<Expr> {
-        // Most operands have no operator.
+        // Most operands are not followed by an operator.
         if !matches!(self.peek(), Token::Operator(_) | Token::Name(_)) {
             return Ok(left);
         }

@@ -154,7 +154,7 @@ impl Evaluator<'_, '_> {
         if spec_text.contains('{') {
             return Err(fail("nested replacement fields are not supported"));
         }
-        // Attributes and indexes are rejected, because they could reach into a host.
+        // Attributes and indexes are rejected, because they could access internals of the host.
         if name.contains(['.', '[']) {
             return Err(fail("fields of a format can only be names and numbers"));
         }

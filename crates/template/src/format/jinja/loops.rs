@@ -116,7 +116,7 @@ impl Evaluator<'_, '_> {
         }
         self.pass.leave(entered);
         self.names.close(&scope);
-        // If it is unknown whether an item matches, the length of the loop is unknown too.
+        // If it is unknown whether an item matches, the length of the loop is also unknown.
         if hole {
             return Err(StopReason::Suspended);
         }

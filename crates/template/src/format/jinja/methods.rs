@@ -215,7 +215,7 @@ impl Evaluator<'_, '_> {
         name: &str,
         given: &EvaluatedArguments,
     ) -> Result<Value, StopReason> {
-        // Every method reads the text, and most methods build a text of similar size.
+        // Every method reads the text, and most methods build a string of similar size.
         self.charge(text.len())?;
         Ok(match name {
             "upper" => text.to_uppercase().into(),
@@ -412,7 +412,8 @@ impl Evaluator<'_, '_> {
         let left = match name {
             "ljust" => 0,
             "rjust" => missing,
-            // As in Python, the width determines on which side an odd blank goes.
+            // As in Python, the width determines which side gets the extra blank if the number of
+            // blanks is odd.
             _ => missing / 2 + (missing & width & 1),
         };
         Ok(padded(text, left, missing - left, fill).into())

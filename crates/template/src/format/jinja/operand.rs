@@ -72,7 +72,7 @@ impl Evaluator<'_, '_> {
             ExprKind::Positive(operand) => self.eval(operand),
             ExprKind::Math(first, rest) => self.math_chain(first, rest),
             ExprKind::Compare(first, rest) => {
-                // Chat templates mostly compare texts for equality, which needs no copies.
+                // Chat templates mostly compare strings for equality, which needs no copies.
                 if let Some(holds) = self.same_text(first, rest)? {
                     return Ok(Value::Bool(holds));
                 }
@@ -129,7 +129,7 @@ impl Evaluator<'_, '_> {
             if self.pass.is_stopped() {
                 break;
             }
-            // A sequential render would fail with this error as well.
+            // A sequential render would also fail with this error.
             if let Err(failed @ StopReason::Failed(_)) = self.eval(other) {
                 return failed;
             }
@@ -162,7 +162,7 @@ impl Evaluator<'_, '_> {
         let (Some(left), Some(right)) = (text(left), text(right)) else {
             return Ok(None);
         };
-        // The time of a comparison is linear in the shorter text.
+        // The time of a comparison is linear in the length of the shorter string.
         self.pass.steps(left.len().min(right.len()) / 256)?;
         Ok(Some(
             (left == right) == (*comparison == CompareOperator::Equal),
@@ -182,7 +182,8 @@ impl Evaluator<'_, '_> {
         let mut last = Value::None;
         for operand in operands {
             last = self.eval(operand)?;
-            // Compared by address, because equal expressions may occur several times.
+            // Expressions are compared by address, because equal expressions may occur several
+            // times.
             if operands
                 .last()
                 // The last operand is the result and may lack a truth value.
@@ -218,7 +219,8 @@ impl Evaluator<'_, '_> {
             }
             return Ok(value.into());
         }
-        // Checked after the variables, because a chat template may have a variable `self`.
+        // This name is checked after the variables, because a chat template may have a variable
+        // `self`.
         if &**name == "self" {
             return Ok(Value::Blocks);
         }
@@ -238,7 +240,7 @@ impl Evaluator<'_, '_> {
     ) -> Result<Value, StopReason> {
         let after = |at: usize| rest.iter().skip(at).map(|(_, right)| right);
         let mut left = self.operand(first, after(0))?;
-        // The texts are collected here, because `left` would be copied at every addition.
+        // The strings are collected here, because `left` would be copied at every addition.
         let mut joined = String::new();
         for (at, (operator, right)) in rest.iter().enumerate() {
             let right = self.operand(right, after(at + 1))?;
@@ -253,7 +255,7 @@ impl Evaluator<'_, '_> {
                 joined.push_str(more);
                 continue;
             }
-            // The collected text is the left operand of the next operator.
+            // The collected string is the left operand of the next operator.
             if !joined.is_empty() {
                 left = std::mem::take(&mut joined).into();
             }
@@ -273,7 +275,7 @@ impl Evaluator<'_, '_> {
             let text = self.text(&value);
             texts.push(text.map_err(|stop| self.place(stop, part.span))?);
         }
-        // All texts are charged before they are joined.
+        // All strings are charged before they are joined.
         self.charge(texts.iter().map(|text| text.len()).sum())?;
         Ok(texts.concat().into())
     }
@@ -538,7 +540,7 @@ impl Evaluator<'_, '_> {
                 Ok(List::new(Sort::List, keys))
             }
             Value::Str(text) => {
-                // Each character becomes a separate text.
+                // Each character becomes a separate string.
                 self.charge(text.len().saturating_mul(2 * VALUE_SIZE))?;
                 let characters = text
                     .chars()

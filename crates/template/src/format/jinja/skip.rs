@@ -82,11 +82,12 @@ impl Evaluator<'_, '_> {
         let mut elsewhere = effects.elsewhere;
         for name in &effects.called {
             match self.names.own(name) {
-                // A late-bound function, or one of the format.
+                // The name is a late-bound function, or a function of the format.
                 None => {}
                 // A joiner counts its calls, and a placeholder may stand for any value.
                 Some(Value::Joiner(_) | Value::Hole) => return Err(self.pass.stop()),
-                // A macro or another value of the template, whose body may have effects.
+                // The name is a macro or another value of the template, whose body may have
+                // effects.
                 Some(_) => elsewhere = true,
             }
         }

@@ -165,7 +165,7 @@ fn remainder(e: &mut Evaluator<'_, '_>, value: &Value, by: i64) -> Result<i64, S
     }
     if let Value::Float(float) = value {
         let rest = float.rem_euclid(by as f64);
-        // Another remainder than 0 or 1 is neither even nor odd.
+        // A number with a remainder other than 0 or 1 is neither even nor odd.
         return Ok(if rest == rest.trunc() {
             rest as i64
         } else {

@@ -269,7 +269,7 @@ pub(super) fn completions(
         None if is_tag => list.keywords("tag", TAGS),
         Some((TokenKind::Operator, "|")) => list.functions(names, filters, "filter"),
         Some((TokenKind::Operator, ".")) => {}
-        // Here the author chooses a new name, or nothing can follow.
+        // After these keywords, the author chooses a new name, or nothing can follow.
         Some((
             TokenKind::Keyword,
             "assign" | "capture" | "increment" | "decrement" | "for" | "tablerow" | "break"

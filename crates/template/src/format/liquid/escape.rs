@@ -8,7 +8,7 @@ pub(super) fn escape(literal: &str) -> String {
         out.push_str(&rest[..at]);
         let behind = &rest[at + 1..];
         let special = match behind.chars().next() {
-            // A brace may follow the text, so a final brace is escaped too.
+            // A brace may follow the text, so a final brace is also escaped.
             None => "{",
             Some('{') => "{{",
             Some('%') => "{%",

@@ -78,7 +78,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         let StopReason::Failed(mut error) = stop else {
             return stop;
         };
-        // An outer tag must not replace the location of an inner one.
+        // An outer tag must not replace the location of an inner tag.
         if error.span.is_none() {
             let (name, text) = self.compiled.source(self.source);
             let at = LineColumn::of(text, span.start);
@@ -209,7 +209,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         run: impl FnOnce(&mut Self) -> Result<(), StopReason>,
     ) -> Result<String, StopReason> {
         let held = self.pass.capture();
-        // Examined later, because an error must not leave the capture open.
+        // The result is examined later, because an error must not leave the capture open.
         let ran = run(self);
         let (bytes, pending) = self.pass.release(held);
         // As in a sequential render, an error wins over a pending call.
@@ -260,7 +260,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         match value {
             Value::Data(Data::Str(text)) => self.pass.write(text),
             Value::Data(Data::Int(number)) => self.pass.write_int(*number),
-            // A list is printed as its joined items, but it is converted to text in brackets.
+            // Printing a list joins its items, but converting it to text adds brackets.
             Value::Data(value) if matches!(value.represented_value(), Data::List(_)) => {
                 self.charge(value.weight())?;
                 let mut out = String::new();
@@ -278,7 +278,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     pub(super) fn text(&mut self, value: &Value) -> Result<Arc<str>, StopReason> {
         Ok(match value {
             Value::Data(value) => {
-                // A text is shared instead of copied.
+                // A string is shared instead of copied.
                 if let Data::Str(text) = value.represented_value() {
                     return Ok(Arc::clone(text));
                 }
@@ -441,7 +441,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     /// Returns the numbers of a range.
     pub(super) fn numbers(&mut self, from: i64, to: i64) -> Result<Vec<Data>, StopReason> {
         let length = value::length_of(from, to);
-        // Charged before the numbers are created.
+        // The numbers are charged before they are created.
         self.pass.steps(length)?;
         self.charge(length.saturating_mul(VALUE_SIZE))?;
         Ok((from..=to).map(Data::Int).collect())

@@ -302,7 +302,7 @@ fn word(text: &str) -> ExprKind {
         "nil" | "null" => ExprKind::Nil,
         "true" => ExprKind::Bool(true),
         "false" => ExprKind::Bool(false),
-        // Outside comparisons both are an empty text.
+        // Outside comparisons, both words are the empty string.
         "empty" | "blank" => ExprKind::Text("".into()),
         name => ExprKind::Lookup(Box::new(Lookup {
             name: Name::Known(name.into()),

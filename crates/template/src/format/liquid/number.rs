@@ -167,7 +167,8 @@ pub(super) fn apply(
     if let Some(decimal) = exact {
         return Ok(LiquidNumber::Decimal(decimal));
     }
-    // Numbers of such size or difference in magnitude share no digits that a float can represent.
+    // Numbers this large, or with magnitudes this different, share no digits that a float can
+    // represent.
     let (one, other) = (float(one), float(other));
     Ok(of_float(match operation {
         Operation::Plus => one + other,

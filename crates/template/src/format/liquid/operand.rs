@@ -170,14 +170,14 @@ impl<'t> Evaluator<'t, '_> {
     fn comparison(&mut self, comparison: &'t Comparison) -> Result<bool, StopReason> {
         let Some((operator, right)) = &comparison.right else {
             return Ok(match &comparison.left {
-                // A condition on a single value tests for existence. It is false for an empty
-                // fallback value.
+                // A condition on a single value tests for existence. The condition is false for an
+                // empty fallback value.
                 Term::Expr(expr) => {
                     let value = self.optional(expr)?;
                     let meant = value.meant();
                     meant.is_true() && !(value.is_fallback() && is_empty(&meant))
                 }
-                // Outside comparisons, `empty` and `blank` are empty texts, which are true.
+                // Outside comparisons, `empty` and `blank` are empty strings, which are true.
                 Term::Empty | Term::Blank => true,
             });
         };

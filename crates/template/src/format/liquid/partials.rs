@@ -102,7 +102,8 @@ impl<'t, 'p> Evaluator<'t, 'p> {
                 self.pass.step()?;
                 self.pass.turn(turn);
                 state.index.set(turn);
-                // Each item has separate state, so that assignments do not reach the next item.
+                // Each item has separate state, so that its assignments are not visible in the next
+                // item.
                 let mut world = RenderScope::apart();
                 world.assign(&"forloop".into(), Value::Loop(Rc::clone(&state)));
                 done = self.apart(world, &named, &variable, segment.get(turn), source);
@@ -137,7 +138,8 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         }
         let outer = std::mem::replace(&mut self.world, world);
         let done = self.partial(source);
-        // Restored even after an error, because a skipped tag continues with the outer names.
+        // The names are restored even after an error, because a skipped tag continues with the
+        // outer names.
         self.world = outer;
         done
     }

@@ -317,7 +317,7 @@ impl<'a> Walk<'a> {
         let mut path: Vec<&'a str> = vec![name];
         for key in &lookup.keys {
             match key {
-                // `size`, `first` and `last` may be properties of a list or text instead of keys.
+                // `size`, `first` and `last` may be properties of a list or string instead of keys.
                 Key::Name(key) if matches!(&**key, "size" | "first" | "last") => break,
                 Key::Name(key) => path.push(key),
                 Key::Computed(Expr {

@@ -123,7 +123,7 @@ impl<'p> RenderScope<'p> {
     }
 
     pub(super) fn assign(&mut self, name: &Arc<str>, value: Value) {
-        // Set in the outermost scope, which inner scopes with the same name hide.
+        // The name is set in the outermost scope, which inner scopes with the same name hide.
         self.assigned.insert(Arc::clone(name), value);
     }
 

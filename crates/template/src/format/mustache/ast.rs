@@ -81,7 +81,7 @@ impl TagPath {
     pub(super) fn new(name: &str) -> Self {
         match name.find('.') {
             Some(0) if name == "." => TagPath::Here,
-            // As in mustache.js, a leading point is a part of the name.
+            // As in mustache.js, a leading dot is part of the name.
             None | Some(0) => TagPath::Name(name.into()),
             Some(_) => TagPath::Dotted(name.into(), name.split('.').map(Into::into).collect()),
         }

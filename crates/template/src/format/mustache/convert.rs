@@ -209,7 +209,7 @@ impl<'p> Reader<'p, '_, '_> {
     fn declared(&self, path: &VariablePath) -> &'p VariableType {
         use crate::convert::PathStart;
         let (start, skipped) = match path.start {
-            // Names cannot refer to loop variables.
+            // In Mustache, names cannot refer to loop variables.
             PathStart::Root | PathStart::Loop(..) => (self.root, 0),
             PathStart::Item(_) => {
                 let same = |frame: &&TypeFrame<'p>| {

@@ -176,7 +176,7 @@ impl<'t> Lexer<'t> {
     fn tag(&mut self) -> Result<(), ParseProblem> {
         let start = self.at;
         if start == self.line.start {
-            // The position of the indentation, in case the line is kept.
+            // This records the position of the indentation, in case the line is kept.
             self.push_text(start, start);
         }
         let before =

@@ -113,8 +113,8 @@ fn finite(size: f64, kind: char, spec: &Spec) -> String {
             let mantissa = filled(mantissa.to_owned(), digits, spec.alternate);
             with_power(&mantissa, power)
         }
-        // Without a type and a precision the form is that of `repr`. With a precision it is that of
-        // `g`, with at least one digit after the point.
+        // Without a type and a precision, the number is formatted as by `repr`. With a precision,
+        // the number is formatted as by `g`, with at least one digit after the point.
         'r' if spec.precision.is_none() => {
             if spec.alternate {
                 with_point(float_text(size))

@@ -99,7 +99,7 @@ fn argument(operand: &Operand) -> Argument {
     match operand {
         Operand::Variable(variable) => Argument::Path(VariablePath::root(&[&variable.name])),
         Operand::Value(Value::Str(text)) => Argument::Text(text.to_string()),
-        // All constants are texts.
+        // All constants are strings.
         Operand::Value(_) => Argument::Text(String::new()),
     }
 }

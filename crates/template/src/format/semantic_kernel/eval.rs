@@ -48,7 +48,7 @@ impl<'c, 'p> Evaluator<'c, 'p, 'p> {
 
 impl<'v> Evaluator<'_, '_, 'v> {
     pub(super) fn run(&mut self) -> Result<(), StopReason> {
-        // Done before any output, because Python encodes all arguments first.
+        // The check runs before any output, because Python encodes all arguments first.
         self.check_encodable()?;
         let program = &self.source.program;
         for node in &program.nodes {
@@ -122,7 +122,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         if exact.is_some() || self.dialect() == HostLanguage::Python {
             return Ok(exact);
         }
-        // Built at most once per evaluation.
+        // The table is built at most once per evaluation.
         if self.folded.is_none() {
             self.pass.steps(self.variables.len())?;
             let mut folded = HashMap::default();
@@ -155,7 +155,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         encoded: Option<Encoding>,
     ) -> Result<(), StopReason> {
         if let Value::Int(int) = value {
-            // Reserved in advance, because written output cannot be removed.
+            // Output is reserved in advance, because written output cannot be removed.
             self.pass.reserve_output(INTEGER_BYTES)?;
             // Writing to a vector cannot fail.
             _ = write!(self.pass.out(), "{int}");
@@ -247,7 +247,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         for (name_of, operand) in &call.named {
             let taken = call.positional.is_some()
                 && first.is_some_and(|first| first.eq_ignore_ascii_case(name_of));
-            // In Python the named argument wins instead.
+            // In Python, the named argument wins instead.
             if taken && self.dialect() == HostLanguage::DotNet {
                 return Err(ambiguous(name_of, name, &given));
             }

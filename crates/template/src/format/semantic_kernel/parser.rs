@@ -77,7 +77,7 @@ impl Parser<'_> {
                     Some(encoding) if encoding.encodes_values() => {
                         self.program.add_text(&encode(&text, encoding.dialect));
                     }
-                    // As in .NET, a tag may begin in one segment and end in another one.
+                    // As in .NET, a tag may begin in one segment and end in another.
                     None if self.trusted_results => {
                         let text = self.elements.mark_at(&text, first.span.start);
                         self.program.add_text(&text);

@@ -231,7 +231,7 @@ fn what_a_loop_runs_over_is_a_list_without_a_word() {
         let got = got.split("\nnote ").next().unwrap_or_default();
         assert_eq!(got, expected, "{text}");
     }
-    // Printing the list is rejected too, because Go prints lists differently.
+    // Printing the list is also rejected, because Go prints lists differently.
     let printed = "{% for x in xs %}{{ x }}{% endfor %}{{ xs }}";
     let expected = "! t:1:37: xs is a list, which go prints differently from jinja (print its items or fields one by one)";
     assert_eq!(converted(printed, Jinja, Go, &kinds(&[])), expected);

@@ -10,7 +10,7 @@ use super::{compile, generous, rows, run, variables, with_messages, with_x};
 /// Typical attempts to run code, read files or read the environment. Each is tried in every format,
 /// as a template and as a value.
 pub(super) const ATTACKS: &[&str] = &[
-    // Jinja and Python's str.format
+    // The following templates are for Jinja and Python's str.format.
     "{{ ''.__class__.__mro__[1].__subclasses__() }}",
     "{{ x.__class__.__base__.__subclasses__() }}",
     "{{ x|attr('__class__') }}",
@@ -51,7 +51,7 @@ pub(super) const ATTACKS: &[&str] = &[
     "{{ getHostByName \"localhost\" }}",
     "{{ include \"/etc/passwd\" . }}",
     "{{ printf \"%s\" (env \"PATH\") }}",
-    // Handlebars and mustache
+    // The following templates are for Handlebars and Mustache.
     "{{constructor}}{{constructor.constructor}}",
     "{{__proto__}}{{__proto__.constructor}}",
     "{{this.constructor.constructor \"return process.env\"}}",

@@ -212,7 +212,7 @@ fn parse_reason(message: &str) -> String {
 fn execute(template: &Arc<dyn CompiledTemplate>, entry: &str, variables: &Map) -> Given {
     let limits = RenderLimits {
         time: std::time::Duration::from_secs(60),
-        // Go's own limit on the depth of templates.
+        // This is Go's own limit on the depth of templates.
         nesting: 100_000,
         ..RenderLimits::default()
     };

@@ -16,7 +16,7 @@ fn evaluate(vector: &Vector<'_>) -> Result<String, String> {
         let text = text.as_str()?;
         Some(TemplateSource::library(name, text))
     });
-    // A name that `include` cannot refer to.
+    // `include` cannot refer to this name.
     let main = TemplateSource::new("{main}", vector.text("template"));
     let sources: Vec<TemplateSource<'_>> = std::iter::once(main).chain(partials).collect();
     let variables = vector.data().as_map().cloned().unwrap_or_default();

@@ -22,7 +22,7 @@ fn rendered(template: &str, partials: &Map, variables: &Map) -> Result<String, S
         let text = text.as_str()?;
         Some(TemplateSource::library(name, text))
     });
-    // A name that is invalid for a partial.
+    // This name is invalid for a partial.
     let main = TemplateSource::new("{main}", template);
     let sources: Vec<TemplateSource<'_>> = std::iter::once(main).chain(partials).collect();
     let format = MustacheFormat::new().escape_html(true);
@@ -57,7 +57,8 @@ fn specified(suite: &str, test: &Value) -> Outcome {
     let (template, data) = match &root {
         Value::Map(map) => (text("template").to_owned(), map.clone()),
         other => {
-            // Wrapped in a list, so that a section does not iterate over data that is a list.
+            // The value is wrapped in a list, so that a section does not iterate over data that is
+            // a list.
             let root = Value::from(vec![other.clone()]);
             let template = format!("{{{{#root}}}}{}{{{{/root}}}}", text("template"));
             (template, [("root", root)].into_iter().collect())

@@ -201,7 +201,7 @@ impl<'w> FolderWalk<'w> {
 /// Metadata of a directory entry. Follows links within the workspace.
 fn of_file(folder: &Dir, name: &std::ffi::OsStr, metadata: Metadata) -> Option<Metadata> {
     let metadata = if metadata.is_symlink() {
-        // Follows the link only within the workspace.
+        // The metadata follows a link only within the workspace.
         folder.metadata(name).ok()?
     } else {
         metadata

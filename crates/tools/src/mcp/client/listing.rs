@@ -47,7 +47,8 @@ pub(super) async fn list(
     most_bytes: usize,
 ) -> Result<Listing, (ToolErrorKind, String)> {
     let changes = session.service().changes.clone();
-    // Read before the pages, so that a change during the listing invalidates it.
+    // The counter is read before the pages, so that a change during the listing invalidates the
+    // listing.
     let at_change = changes.load(Ordering::SeqCst);
     let (mut tools, mut cursor, mut bytes) = (Vec::new(), None, 0);
     for _ in 0..MOST_PAGES {

@@ -160,8 +160,8 @@ fn decode(
     if let Some(structured) = result.structured_content {
         return match (returns.is_scalar(), only_member(&structured), text) {
             (true, Some(only), _) if !only.is_object() => bounded(server, only.clone()),
-            // A server that declares a text but sends an object has the text in the content blocks
-            // too.
+            // A server that declares a string but sends an object also sends the string in the
+            // content blocks.
             (true, _, Some(text)) if structured.is_object() => returns.text(name, &text),
             _ => bounded(server, structured),
         };

@@ -229,7 +229,8 @@ async fn listen(program: String, stderr: ChildStderr, last_line: Arc<Mutex<Strin
     const LONGEST: u64 = 4096;
     let mut reader = BufReader::new(stderr);
     loop {
-        // Read in chunks: a program that never ends its line must not exhaust memory.
+        // The output is read in chunks, because a program that never ends its line must not exhaust
+        // memory.
         let mut line = Vec::new();
         match (&mut reader)
             .take(LONGEST)

@@ -61,7 +61,7 @@ impl McpTimeouts {
         match self.wait {
             Some(wait) => wait,
             None if self.looks_ahead() => WAIT,
-            // Longer than the attempt, so that the caller gets the attempt's own error.
+            // The wait is longer than the attempt, so that the caller gets the attempt's own error.
             None => self.start + QUICK * 10,
         }
     }
@@ -194,7 +194,7 @@ impl<T: Clone + Send + 'static> SharedConnect<T> {
         {
             state.attempt = None;
         }
-        // Registered under the lock, so that no notification is missed from here on.
+        // The caller subscribes under the lock, so that no notification is missed from here on.
         let ended = self.shared.ended.subscribe();
         let now = Instant::now();
         let begun = match (&state.attempt, &state.failure) {
@@ -220,7 +220,7 @@ impl<T: Clone + Send + 'static> SharedConnect<T> {
     where
         F: Future<Output = Result<T, ToolError>> + Send + 'static,
     {
-        // Weak, so that dropping the owner ends an attempt.
+        // The reference is weak, so that dropping the owner ends an attempt.
         let shared = Arc::downgrade(&self.shared);
         let task = tokio::spawn(async move {
             let made = making.await;
@@ -256,7 +256,7 @@ impl<T> ConnectShared<T> {
                 });
             }
         }
-        // Released before the notification, because the notified callers need the lock.
+        // The lock is released before the notification, because the notified callers need it.
         drop(state);
         // Unlike `send`, this succeeds without receivers.
         self.ended.send_replace(());
@@ -334,8 +334,8 @@ mod tests {
                 .contains("did not greet within 3s (tools.mcp_wait_ms)")
         );
         assert_eq!(waited, Duration::from_secs(3));
-        // The first attempt is still running. An earlier caller has waited for it, so this one does
-        // not.
+        // The first attempt is still running. An earlier caller has waited for that attempt, so
+        // this caller does not wait.
         let (_, waited) = server.ask(&greeting).await;
         assert_eq!(waited, Duration::ZERO);
         tokio::time::sleep(Duration::from_secs(28)).await;

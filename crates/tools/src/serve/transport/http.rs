@@ -20,7 +20,7 @@ impl HttpTransport {
     #[must_use]
     pub fn new(offer: Arc<dyn McpBackend>, request_bytes: usize) -> Self {
         // Without sessions every request is independent, so replicas share no state. The newest
-        // revision has dropped sessions anyway.
+        // revision of the protocol has no sessions.
         let config = StreamableHttpServerConfig::default()
             .with_legacy_session_mode(false)
             .with_json_response(true)

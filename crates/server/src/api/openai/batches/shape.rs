@@ -99,7 +99,7 @@ pub(crate) struct BatchExtension {
 impl BatchObject {
     pub(super) fn of(batch: Batch) -> Self {
         let at = |status| batch.entered_at(status);
-        // The files are complete only after the end.
+        // The result files are complete only after the batch ends.
         let has_ended = batch.status.is_final();
         let file = |id: String, rows: u64| (has_ended && rows > 0).then_some(id);
         let data: Vec<BatchFinding> = batch.wrong.iter().map(finding).collect();

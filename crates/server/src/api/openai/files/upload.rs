@@ -41,7 +41,8 @@ pub(super) async fn take(call: &RequestContext, request: Request) -> Result<File
     })?;
     let body = request.into_body().into_data_stream();
     let mut parts = Multipart::new(body, boundary);
-    // Chunks are stored under the id before the file exists. Routes show it only after `keep_file`.
+    // Chunks are stored under the id before the file exists. Routes show the file only after
+    // `keep_file`.
     let id = format!("file-{}", new_tag());
     let taken = form(call, batching, &id, &mut parts).await;
     let form = match taken {

@@ -105,8 +105,8 @@ impl ResponsesEncoder {
         let index = match self.items.iter().rposition(same) {
             Some(index) => index,
             None => {
-                // OpenAI's clients expect one open text item at a time. Several calls can be open
-                // together.
+                // OpenAI's clients expect one open text item at a time. Several tool calls can be
+                // open at the same time.
                 self.close_texts(out);
                 self.open(kind, out)
             }

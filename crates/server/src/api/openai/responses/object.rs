@@ -43,7 +43,7 @@ impl ResponseObject {
 
     /// Sets the name of the responding model.
     pub(super) fn answered_by(&mut self, model: &str) {
-        // For a prompt or agent the requested name stays, because clients compare it.
+        // For a prompt or an agent, keep the requested name, because clients compare it.
         if !self.is_named && !model.is_empty() {
             self.members.insert("model".into(), model.into());
         }

@@ -89,7 +89,7 @@ impl ResponseOptions {
         };
         // A prompt of this server gets its variables from the metadata.
         let is_prompt = text(members, "model")?.is_some_and(|model| model.starts_with("prompt/"));
-        // Providers reject unknown members.
+        // Providers reject members that they do not know.
         for name in OURS.into_iter().chain((!is_prompt).then_some("metadata")) {
             members.shift_remove(name);
         }

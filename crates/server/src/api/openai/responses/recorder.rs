@@ -47,8 +47,8 @@ impl ResponseRecorder {
     pub(super) async fn load_conversation(&self, id: &str) -> Result<Vec<Message>, ApiError> {
         let turns = match &self.sessions {
             None => Vec::new(),
-            // The session store rejects such ids with an error, but for the client they are
-            // unknown.
+            // The session store rejects an invalid id with an error, but for the client the id is
+            // only unknown.
             Some(_) if check_id(id).is_err() => Vec::new(),
             Some(sessions) => {
                 let session = self.who.session_of(id);

@@ -299,7 +299,7 @@ async fn trial(count: u64, seed: u64) {
             all.wrong.extend(tally.wrong);
         }
         done += piece;
-        // A cancelled query may still be ending on the server.
+        // A cancelled query may still be active on the server.
         let mut now = trial.state();
         for _ in 0..100 {
             if now == before {

@@ -110,7 +110,7 @@ impl<'a> Executor<'a, '_, '_> {
         arguments: &'a [Node],
         last: Option<DotValue<'a>>,
     ) -> Result<DotValue<'a>, StopReason> {
-        // All calls share one argument stack, so nested calls need no allocations.
+        // All calls share one argument stack, so nested calls do not allocate.
         let base = self.arguments.len();
         for argument in arguments {
             let item = self.untyped_argument(argument)?;
@@ -125,7 +125,7 @@ impl<'a> Executor<'a, '_, '_> {
         self.arguments.extend(last);
         let items = &mut self.arguments[base..];
         // Checked after all arguments were evaluated, so that calls in them are registered even if
-        // an earlier one is pending.
+        // an earlier call is pending.
         if items.iter().any(|item| matches!(item, DotValue::Pending)) {
             self.arguments.truncate(base);
             return Ok(DotValue::Pending);
@@ -140,7 +140,7 @@ impl<'a> Executor<'a, '_, '_> {
         }
         let items = &*items;
         let result = if is_call {
-            // Copied, because the called function may use the argument stack.
+            // The arguments are copied, because the called function may use the argument stack.
             let items = items.to_vec();
             self.call_value(&callee, &items)
         } else {
@@ -167,7 +167,8 @@ impl<'a> Executor<'a, '_, '_> {
         match result {
             Ok(item) => Ok(item),
             Err(FunctionError::Stop(stop)) => Err(stop),
-            // A pending value is a valid result. Values that depend on it become pending too.
+            // A pending value is a valid result. Values that depend on a pending value are also
+            // pending.
             Err(FunctionError::Pending) => Ok(DotValue::Pending),
             Err(FunctionError::Message(message)) => {
                 // In this error Go names the entire call instead of the last evaluated argument.
@@ -254,8 +255,8 @@ impl<'a> Executor<'a, '_, '_> {
         if includes {
             self.enter_site();
         }
-        // Moved out, because the function may evaluate a template, which uses the executor's
-        // stacks.
+        // The values are moved out, because the function may evaluate a template, which uses the
+        // executor's stacks.
         let values = std::mem::take(&mut self.values);
         let caller = self.caller();
         let mut context = FunctionContext {
@@ -290,7 +291,7 @@ impl<'a> Executor<'a, '_, '_> {
 
     /// Records the template and the loop iterations of the current call in the pass.
     fn enter_site(&mut self) {
-        // All callers and loops are part of the location. Otherwise calls in different iterations
+        // All callers and loops are part of the location. Otherwise, calls in different iterations
         // would be confused.
         for caller in &self.callers {
             self.pass.enter(caller.place);
@@ -449,7 +450,8 @@ impl<'a> Executor<'a, '_, '_> {
         let full = fmt::print(&mut text, limit, &self.values[base..]);
         self.values.truncate(base);
         full.map_err(|BufferFullError| self.pass.limit(LimitKind::MemoryBytes))?;
-        // Escaping turns one byte into at most six. The memory is charged before the text is built.
+        // Escaping turns one byte into at most six bytes. The memory is charged before the text is
+        // built.
         self.pass.charge(text.len().saturating_mul(6))?;
         Ok(DotValue::own(escape::run(builtin, text).into()))
     }
@@ -477,8 +479,8 @@ impl<'a> Executor<'a, '_, '_> {
     ) -> Result<bool, StopReason> {
         self.at_node(node);
         if let Some((value, _)) = self.found(node)
-            // A borrowed value is copied only if its type fits. If not, the slow path reports the
-            // error.
+            // A borrowed value is copied only if its type fits. If the type does not fit, the slow
+            // path reports the error.
             && (go_type == GoType::Any || DotValue::core(value).go_type() == Some(go_type))
         {
             self.values.push(value.into());
@@ -557,7 +559,7 @@ impl<'a> Executor<'a, '_, '_> {
                 })
             }
             _ if item.go_type() == Some(go_type) => Ok(item),
-            // A tool's result may be an object with a display field that is the required text.
+            // A tool's result may be an object whose display field is the required text.
             _ => match printed_string(&item, go_type) {
                 Some(text) => Ok(text),
                 None => {

@@ -97,8 +97,8 @@ impl<'a> Executor<'a, '_, '_> {
             NodeKind::Variable(variable) => {
                 self.at_node(node);
                 let value = self.variable(variable)?;
-                // A plain variable cannot have arguments. With fields, the last field may be a
-                // method.
+                // A variable without fields cannot have arguments. If there are fields, the last
+                // field may be a method.
                 if matches!(variable.fields, FieldNames::None) {
                     self.refuse_arguments(node, arguments, last.as_ref())?;
                     return Ok(value);
@@ -151,8 +151,8 @@ impl<'a> Executor<'a, '_, '_> {
             }
             _ => return literal(node).map(|value| (value, false)),
         };
-        // Only borrowed values, because values built by the template have different rules for
-        // fields.
+        // This path handles only borrowed values, because values built by the template have
+        // different rules for fields.
         let &DotValue::Core(mut value, boxed) = start else {
             return None;
         };
@@ -212,7 +212,7 @@ impl<'a> Executor<'a, '_, '_> {
                 UntypedKind::Complex(real, imaginary) => {
                     Ok(DotValue::own(GoValue::Complex(real, imaginary)))
                 }
-                // The remaining literal without a value is an integer above 64 bits.
+                // A literal without a value can only be an integer of more than 64 bits here.
                 _ => Err(self.fail(format!("{} overflows int", number.text))),
             },
             _ => Ok(DotValue::Missing),

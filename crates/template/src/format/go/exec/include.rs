@@ -55,7 +55,8 @@ pub(in super::super) fn include(
         return Err(format!("template {name} not defined").into());
     };
     let most = context.pass.limits().nesting;
-    // Depth alone is not enough, because a debug build needs far more native stack per level.
+    // A limit on the depth is not enough, because a debug build needs far more native stack per
+    // level.
     if caller.depth >= most || stack_place().abs_diff(caller.stack) > MAX_STACK {
         let reason = format!("exceeded maximum template depth ({most})");
         let kind = ErrorKind::Limit(LimitKind::Nesting);

@@ -127,7 +127,7 @@ impl<'a> Executor<'a, '_, '_> {
                 }
                 continue;
             };
-            // Incremented before the operation runs, because a jump overwrites it.
+            // The position is incremented before the operation runs, because a jump overwrites it.
             self.place += 1;
             self.pass.step()?;
             match op {

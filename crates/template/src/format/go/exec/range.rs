@@ -125,7 +125,7 @@ impl<'a> Executor<'a, '_, '_> {
             return Ok(());
         };
         let body = self.place;
-        // Saved below the dots of the loop body, so that `break` restores this dot.
+        // This dot is saved below the dots of the loop body, so that `break` restores it.
         self.dots.push(self.dot.clone());
         self.loops.push(LoopState {
             items,

@@ -62,7 +62,7 @@ impl Executor<'_, '_, '_> {
             return Err(self.pass.stop());
         };
         let end = ops.end;
-        // If the rest of the loop can leave an outer loop too, the pass must end.
+        // If the rest of the loop can also leave an outer loop, the pass must end.
         if self.invalidate_assigned(ops, end)? {
             return Err(self.pass.stop());
         }
@@ -91,8 +91,8 @@ impl Executor<'_, '_, '_> {
             match op {
                 Op::Range { otherwise, .. } => inside = inside.max(*otherwise),
                 Op::Break | Op::Next => leaves |= at >= inside,
-                // A jump beyond the block leaves several loops or blocks. Its effects are not
-                // tracked.
+                // A jump beyond the block leaves several loops or blocks. The effects of such a
+                // jump are not tracked.
                 Op::Jump(target) | Op::EndWith { next: target } if *target > ops.end => {
                     return Err(self.pass.stop());
                 }

@@ -116,8 +116,8 @@ impl Digits {
         if shortest.len < 16 {
             return shortest;
         }
-        // Two numbers with equally few digits can be equally close. Go takes the even one, but Rust
-        // may take either.
+        // Two numbers with equally few digits can be equally close. Go takes the one with an even
+        // last digit, but Rust may take either.
         let nearest = Digits::rounded(value, shortest.len);
         if nearest.value() == Some(value) {
             nearest
@@ -155,7 +155,7 @@ impl Digits {
         digits.point = exponent.ok().and_then(|e| e.parse().ok()).unwrap_or(0) + 1;
         digits.len = e;
         if e > 1 {
-            // Closes the gap that the decimal point left.
+            // This closes the gap that the decimal point left.
             digits.buffer.copy_within(2..e, 1);
             digits.len = e - 1;
         }
@@ -271,7 +271,8 @@ fn hexadecimal(out: &mut Vec<u8>, value: f64, form: char, precision: Option<usiz
     if mantissa == 0 {
         exponent = 0;
     } else {
-        // The leading one is shifted to bit 60. Each group of four bits after it is a digit.
+        // The leading 1 bit is shifted to bit 60. Each group of four bits after the leading 1 bit
+        // is a digit.
         let shift = mantissa.leading_zeros() - 3;
         mantissa <<= shift;
         exponent += 60 - shift as i32;

@@ -259,7 +259,7 @@ impl Printer {
             return;
         }
         let go_type = match elements.go_type() {
-            // Go uses a short type name for a value that is not inside another one.
+            // Go uses a short type name for a value that is not inside another value.
             GoType::Slice(GoType::Uint8) if depth == 0 => "[]byte".to_owned(),
             go_type if self.spec.go_syntax => go_type.to_string(),
             _ => String::new(),

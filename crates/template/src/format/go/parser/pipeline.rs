@@ -48,7 +48,7 @@ impl Parser<'_> {
                 return Ok(());
             }
             self.next();
-            // The variable may turn out to be an operand. Spaces are tokens too, so this may push
+            // The variable may turn out to be an operand. Spaces are also tokens, so this may push
             // back three tokens.
             let after = self.peek();
             let next = self.peek_non_space();
@@ -66,7 +66,7 @@ impl Parser<'_> {
                 } else {
                     self.backup2(variable);
                 }
-                // The second variable, after the comma, is declared as well.
+                // The second variable, after the comma, is also declared.
                 self.bind(pipe);
                 return Ok(());
             }

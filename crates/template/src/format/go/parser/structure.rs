@@ -66,7 +66,7 @@ impl Parser<'_> {
         }
         let delim = self.next();
         if self.next_non_space().kind != Kind::Define {
-            // Not a definition, so both tokens are read again as an action.
+            // This is not a definition, so both tokens are read again as an action.
             self.backup2(delim);
             return Ok(false);
         }
@@ -90,7 +90,7 @@ impl Parser<'_> {
 
     /// Stores the completed definition.
     fn add(&mut self) -> ParseResult {
-        // Moved out, because the tree is dropped at the end of its definition.
+        // The operations are moved out, because the tree is dropped at the end of its definition.
         let ops = std::mem::take(&mut self.tree.ops);
         let definition = TemplateDefinition {
             name: self.tree.name.clone(),
@@ -104,8 +104,8 @@ impl Parser<'_> {
             None => {
                 self.done.insert(definition.name.clone(), definition);
             }
-            // In Go a non-empty definition replaces an empty one, and an empty one replaces
-            // nothing.
+            // In Go, a non-empty definition replaces an empty definition, and an empty definition
+            // replaces nothing.
             Some(known) if known.is_empty => *known = definition,
             Some(_) if definition.is_empty => {}
             Some(_) => {
@@ -164,7 +164,7 @@ impl Parser<'_> {
             Kind::Continue => self.break_or_continue("{{continue}}", Kind::Continue)?,
             Kind::Template => self.template_clause()?,
             _ => {
-                // The token is the first one of the pipeline.
+                // The token is the first token of the pipeline.
                 self.backup();
                 let pipe = self.pipeline("command", Kind::RightDelim)?;
                 self.tree.ops.push(Op::Action(pipe));
@@ -175,7 +175,7 @@ impl Parser<'_> {
     }
 
     fn open_block(&mut self, keyword: Token, chained: bool) -> ParseResult {
-        // Open definitions count as well, because each may contain blocks.
+        // Open definitions also count, because each may contain blocks.
         if self.tree.blocks.len() + self.outer.len() >= self.settings.nesting {
             return Err(self.too_deep(keyword, "blocks are nested too deeply"));
         }
@@ -292,7 +292,7 @@ impl Parser<'_> {
 
     fn end_block(&mut self) {
         let in_else = self.tree.blocks.last().is_some_and(|block| block.in_else);
-        // A block without `else` gets an empty one, so all blocks have the same form.
+        // A block without `else` gets an empty `else`, so all blocks have the same form.
         if !in_else {
             self.begin_else();
         }

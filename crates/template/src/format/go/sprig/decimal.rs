@@ -77,7 +77,7 @@ impl Decimal {
                 digits: rounded_quotient(dividend, divisor)?,
                 exponent: -DIVISION_PLACES,
             }),
-            // Numbers of so different magnitude share no digits at this precision.
+            // Numbers whose magnitudes differ this much share no digits at this precision.
             None => Decimal::from_float(self.to_float() / other.to_float()),
         }
     }

@@ -10,7 +10,7 @@ pub(super) const HOUR: i64 = 60 * MINUTE;
 
 impl Duration {
     pub(super) fn seconds(seconds: i64) -> Duration {
-        // Go's multiplication wraps as well.
+        // Go's multiplication also wraps.
         Duration(seconds.wrapping_mul(SECOND))
     }
 

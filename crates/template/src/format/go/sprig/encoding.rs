@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn letters_and_bytes_go_both_ways() {
-        // Test vectors of RFC 4648, section 10.
+        // These are the test vectors of RFC 4648, section 10.
         let cases = [
             ("", "", ""),
             ("f", "Zg==", "MY======"),

@@ -206,7 +206,7 @@ impl JsonWriter<'_, '_, '_> {
         self.out.push('"');
         for chunk in bytes.utf8_chunks() {
             chunk.valid().chars().for_each(|c| self.character(c));
-            // Go replaces every invalid UTF-8 byte by one U+FFFD.
+            // Go replaces each invalid UTF-8 byte by a U+FFFD character.
             chunk
                 .invalid()
                 .iter()
@@ -250,7 +250,8 @@ pub(super) fn float(number: f64) -> Result<String, FunctionError> {
         return Ok(format!("{number}"));
     }
     let text = format!("{number:e}");
-    // Rust writes `1e21` and Go writes `1e+21`. Neither pads small exponents with zeros.
+    // Rust writes `1e21` and Go writes `1e+21`. Neither Rust nor Go pads small exponents with
+    // zeros.
     Ok(match text.split_once('e') {
         Some((digits, exponent)) if !exponent.starts_with('-') => format!("{digits}e+{exponent}"),
         _ => text,

@@ -130,7 +130,7 @@ fn reverse(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
 
 fn uniq(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let items = items(cx, &args::value(args, 0), "Cannot find uniq on type")?;
-    // A set finds equal texts, because comparing all pairs would take quadratic time.
+    // A set finds equal strings, because comparing all pairs would take quadratic time.
     let mut texts = BTreeSet::new();
     let mut others: Vec<GoValue> = Vec::new();
     let mut kept = Vec::new();

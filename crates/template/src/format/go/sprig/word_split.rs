@@ -316,7 +316,7 @@ fn title_case(c: char) -> char {
 
 /// Returns the lower-case form, if it is a single character.
 pub(super) fn lower(c: char) -> char {
-    // The only letter with a lower-case form of two characters.
+    // This is the only letter whose lower-case form has two characters.
     if c == 'İ' {
         return 'i';
     }

@@ -44,7 +44,7 @@ fn read(
         ..Options::default()
     };
     let read = quillet_yaml::value(&text, &options);
-    // Reading stopped at the first error. Later errors may only be its consequences.
+    // Reading stopped at the first error. Later errors may only be consequences of the first.
     Ok(read.map_err(|found| match found.into_iter().next() {
         Some(first) => first.message,
         None => "not YAML".to_owned(),

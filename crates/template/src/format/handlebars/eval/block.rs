@@ -38,7 +38,7 @@ impl Evaluator<'_, '_> {
                 otherwise,
             };
             let turn = self.arm(&arm.call, branches, scope);
-            // The error must have the location of the failed branch, not of the first one.
+            // The error must have the location of the failed branch, not of the first branch.
             if turn.map_err(|stop| self.place(stop, arm.call.path.span, scope))?
                 == BranchOutcome::Done
             {
@@ -114,7 +114,7 @@ impl Evaluator<'_, '_> {
         let value = self.only(call, scope)?;
         let mut zero = false;
         for (name, expr) in &call.named {
-            // Unknown options are evaluated too, so that calls in them are made.
+            // Unknown options are also evaluated, so that calls in them are made.
             let option = self.value(expr, scope)?;
             zero |= &**name == "includeZero" && option.get().is_some_and(javascript::is_true);
         }

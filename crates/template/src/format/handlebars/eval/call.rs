@@ -276,7 +276,7 @@ impl Evaluator<'_, '_> {
             let value = self.argument(expr, scope, &mut hole)?;
             given.named.push((name.clone(), value));
         }
-        // Checked last, so that the calls in all arguments are registered in this pass.
+        // This is checked last, so that the calls in all arguments are registered in this pass.
         if hole {
             Err(StopReason::Suspended)
         } else {
@@ -292,7 +292,7 @@ impl Evaluator<'_, '_> {
         branches: Option<Branches<'_>>,
         scope: &Scope<'_>,
     ) -> Result<HelperResult, StopReason> {
-        // The marks are removed, because a helper that transforms a text could break them or reveal
+        // The marks are removed, because a helper that transforms text could break them or reveal
         // their secret.
         let mut given = self.evaluate_arguments(call, scope)?.without_marks();
         let stood = given.take_meant();
@@ -358,7 +358,7 @@ impl Evaluator<'_, '_> {
         match callee {
             Callee::Lookup => self.lookup(call, scope),
             Callee::Log => {
-                // `log` prints nothing, but calls in its arguments are made.
+                // `log` prints nothing, but the calls in its arguments are made.
                 self.evaluate_arguments(call, scope)?;
                 Ok(ScopedValue::Undefined)
             }

@@ -99,7 +99,8 @@ impl Evaluator<'_, '_> {
 
     /// Returns a variable that a helper has set, if the context is the root.
     fn assigned(&self, context: Option<&Value>, name: &str) -> Option<&Option<Value>> {
-        // Compared by address, because only the root itself has variables set by helpers.
+        // Contexts are compared by address, because only the root itself has variables set by
+        // helpers.
         if self.assigned.is_empty() || !context.is_some_and(|value| std::ptr::eq(value, self.root))
         {
             return None;

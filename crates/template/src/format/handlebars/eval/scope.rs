@@ -150,7 +150,7 @@ pub(super) fn same(one: Option<&Value>, other: Option<&Value>) -> bool {
     match (one, other) {
         (None | Some(Value::Null), None | Some(Value::Null)) => true,
         (Some(Value::Map(a)), Some(Value::Map(b))) => std::ptr::eq(a.table(), b.table()),
-        // Different empty lists may share an address, but they cannot be told apart.
+        // Different empty lists may share an address, but the difference is never visible.
         (Some(Value::List(a)), Some(Value::List(b))) => std::ptr::eq(a.as_slice(), b.as_slice()),
         (Some(Value::List(_) | Value::Map(_)), _) | (_, Some(Value::List(_) | Value::Map(_))) => {
             false

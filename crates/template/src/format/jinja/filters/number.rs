@@ -58,7 +58,7 @@ fn parse_int(text: &str, base: i64) -> Option<i64> {
     };
     let digits = text.strip_prefix(prefix).unwrap_or(&text);
     let whole = i64::from_str_radix(digits, radix).ok();
-    // As in jinja2, a text that is not an integer may be a float.
+    // As in jinja2, a string that is not an integer may be a float.
     whole.or_else(|| {
         let float = text.parse::<f64>().ok()?;
         (float.is_finite() && float.abs() < 9.2e18).then_some(float.trunc() as i64)

@@ -50,8 +50,8 @@ pub(super) fn title(
 ) -> FilterResult<Value> {
     let text = e.text(value)?;
     e.charge(text.len() * 2)?;
-    // In jinja2 a word starts after a blank or an opening bracket. In Python it starts after any
-    // character that is not a letter.
+    // In jinja2 a word starts after a blank or an opening bracket. In Python, a word starts after
+    // any character that is not a letter.
     let starts = |c: char| c.is_whitespace() || "-({[<".contains(c);
     Ok(cased_words(&text, starts).into())
 }
@@ -79,7 +79,8 @@ pub(super) fn center(
     let width = given.size(0, "width", 80)?;
     e.charge(text.len().saturating_add(width))?;
     let missing = width.saturating_sub(text.chars().count());
-    // As in Python, the width determines on which side an odd blank goes.
+    // As in Python, the width determines which side gets the extra blank if the number of blanks is
+    // odd.
     let left = missing / 2 + (missing & width & 1);
     Ok(padded(&text, left, missing - left, ' ').into())
 }
@@ -182,7 +183,7 @@ pub(super) fn truncate(
         )));
     }
     if let Value::List(_) | Value::Dict(_) = value {
-        // A value that is short enough stays unchanged, if it has a length.
+        // A value that has a length and is short enough stays unchanged.
         let Value::Int(items) = super::list::length(e, value, &EvaluatedArguments::default())?
         else {
             return Err(fail("truncate needs a text"));

@@ -57,7 +57,7 @@ pub(super) fn without_tags(text: &str) -> String {
         ("<!--", "-->"),
         ("<style", "</style>"),
     ];
-    // An end tag that is missing here is missing for all later openings too.
+    // An end tag that is missing here is also missing for all later openings.
     let mut ends = [true; 3];
     let mut without_blocks = String::with_capacity(text.len());
     let mut rest = text;

@@ -123,7 +123,7 @@ fn uniq(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<Val
             },
         };
         e.charge(value.weight())?;
-        // A text in a list is written in quotes, and characters in it may be escaped.
+        // A string in a list is written in quotes, and characters in it may be escaped.
         let key = format!("{}{:?}", value.kind(), value);
         if seen.insert(key) {
             kept.push(item);

@@ -55,7 +55,7 @@ pub(super) fn property(item: &Data, key: &Value) -> Result<Option<Data>, StopRea
         };
         return Ok(Some(field));
     }
-    // As in Ruby, a number selects a character of a text or a bit of a whole number.
+    // As in Ruby, a number selects a character of a string or a bit of a whole number.
     let place = match key {
         Value::Data(Data::Int(at)) => Some(*at),
         Value::Data(Data::Float(at)) => Some(*at as i64),

@@ -307,7 +307,7 @@ fn truncate_words(
     let most = usize::try_from(most.max(1)).unwrap_or(1);
     let words = || whole.split(is_blank).filter(|word| !word.is_empty());
     if words().nth(most).is_none() {
-        // An empty text after the last blank counts as another word.
+        // An empty string after the last blank counts as another word.
         let ends_in_blank = whole.ends_with(is_blank) && words().count() == most;
         if !ends_in_blank {
             return Ok(Value::Data(Data::Str(whole)));

@@ -450,7 +450,7 @@ function createEncoder(native) {
     for (const [key, value] of entries) {
       if (value === undefined) continue;
       if (typeof key !== 'string')
-        throw unfit(depth, 'is a Map with a key that is not a text', 'give texts as keys');
+        throw unfit(depth, 'is a Map with a key that is not a string', 'give strings as keys');
       fields++;
       if (count + 4 > words.length) grow();
       words[count++] = key.length;

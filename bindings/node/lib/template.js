@@ -211,7 +211,7 @@ function readOptions(text, options) {
     if (typeof bound !== 'number' || !(bound >= 0)) {
       throw refused(
         'option.kind',
-        `limits.${limit} must be a number from 0 on`,
+        `limits.${limit} must be 0 or a positive number`,
         'omit it for the default',
       );
     }
@@ -277,7 +277,7 @@ function readTools(tools) {
 
 function isText(what, value) {
   if (typeof value !== 'string')
-    throw refused('option.kind', `${what} must be a text, not ${kind(value)}`, 'give a string');
+    throw refused('option.kind', `${what} must be a string, not ${kind(value)}`, 'give a string');
 }
 
 function isObject(variables) {
@@ -317,12 +317,16 @@ function knownKeys(what, object, known) {
     throw refused(
       'option.kind',
       `${what} must be an object, not ${kind(object)}`,
-      `it has ${known.join(', ')}`,
+      `valid names are ${known.join(', ')}`,
     );
   }
   for (const key of Object.keys(object)) {
     if (!known.includes(key))
-      throw refused('option.unknown', `${what} has no ${key}`, `it has ${known.join(', ')}`);
+      throw refused(
+        'option.unknown',
+        `${what} has no ${key}`,
+        `valid names are ${known.join(', ')}`,
+      );
   }
 }
 

@@ -66,16 +66,16 @@ test('a missing partial is reported', () => {
 
 test('invalid options are rejected', () => {
   const cases = [
-    [() => new Template(), 'the template must be a text, not of type undefined (give a string)'],
+    [() => new Template(), 'the template must be a string, not of type undefined (give a string)'],
     [
       () => new Template(Buffer.from('x')),
-      'the template must be a text, not of type object (give a string)',
+      'the template must be a string, not of type object (give a string)',
     ],
     [() => new Template('x', 1), 'options must be an object, not of type number'],
     [() => new Template('x', { fromat: 'go' }), 'options has no fromat'],
     [
       () => new Template('x', { format: 1 }),
-      'format must be a text, not of type number (give a string)',
+      'format must be a string, not of type number (give a string)',
     ],
     [
       () => new Template('x', { missing: 'strickt' }),
@@ -83,7 +83,7 @@ test('invalid options are rejected', () => {
     ],
     [
       () => new Template('x', { partials: { a: 1 } }),
-      'partials.a must be a text, not of type number (give a string)',
+      'partials.a must be a string, not of type number (give a string)',
     ],
     [
       () => new Template('x', { partials: null }),
@@ -91,18 +91,18 @@ test('invalid options are rejected', () => {
     ],
     [
       () => new Template('x', { limits: { steps: -1 } }),
-      'limits.steps must be a number from 0 on (omit it for the default)',
+      'limits.steps must be 0 or a positive number (omit it for the default)',
     ],
     [
       () => new Template('x', { limits: { steps: '1' } }),
-      'limits.steps must be a number from 0 on (omit it for the default)',
+      'limits.steps must be 0 or a positive number (omit it for the default)',
     ],
     [
       () => new Template('x', { limits: { timeMs: NaN } }),
-      'limits.timeMs must be a number from 0 on (omit it for the default)',
+      'limits.timeMs must be 0 or a positive number (omit it for the default)',
     ],
     [() => new Template('x', { trusted: 'a' }), "trusted must be a list of names (give ['name'])"],
-    [() => convert('x'), 'from must be a text, not of type undefined (give a string)'],
+    [() => convert('x'), 'from must be a string, not of type undefined (give a string)'],
   ];
   for (const [work, message] of cases) {
     const error = failure(work);

@@ -299,7 +299,7 @@ test('invalid tools are rejected', async () => {
     ],
     [
       { tools: { f: { call: () => 1, params: [] } } },
-      'tools.f has no params (it has call, parameters, idempotent, default)',
+      'tools.f has no params (valid names are call, parameters, idempotent, default)',
     ],
     [
       { tools: { f: { call: () => 1, parameters: [1] } } },

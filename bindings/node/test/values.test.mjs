@@ -119,7 +119,10 @@ test('unsupported values are rejected with their path', () => {
       'variables.v is a ArrayBuffer (decode it to text: new TextDecoder().decode(bytes))',
     ],
     [Promise.resolve(1), 'variables.v is a promise (await it first)'],
-    [new Map([[1, 2]]), 'variables.v is a Map with a key that is not a text (give texts as keys)'],
+    [
+      new Map([[1, 2]]),
+      'variables.v is a Map with a key that is not a string (give strings as keys)',
+    ],
   ];
   for (const [value, message] of cases) {
     assert.throws(

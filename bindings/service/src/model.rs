@@ -140,7 +140,7 @@ fn completion(answer: Value) -> Result<Json, ModelError> {
         }
         _ => {
             let message = format!(
-                "invalid answer of the model: {kind}; return a text, an assistant message with \
+                "invalid answer of the model: {kind}; return a string, an assistant message with \
                  content or tool_calls, or a whole chat completion"
             );
             return Err(ModelError::new(ModelErrorKind::Protocol, message));

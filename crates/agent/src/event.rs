@@ -183,7 +183,7 @@ pub enum AgentError {
     Model(#[from] ModelError),
     /// The conversation cannot be cut to fit the model's window.
     #[error(
-        "{needed} tokens do not fit into the window of {window}, and nothing more can be cut: {what}"
+        "{needed} tokens exceed the context window of {window} tokens, and nothing more can be removed: {what}"
     )]
     Window {
         /// Required tokens.

@@ -27,7 +27,7 @@ pub enum BadPermissions {
         index: usize,
     },
     /// Pattern that cannot match, because names contain neither spaces nor `!`.
-    #[error("invalid pattern {pattern:?}: use no spaces, and at most one `!`, at the start")]
+    #[error("invalid pattern {pattern:?}: use no spaces, and `!` only as the first character")]
     NoName {
         /// Its index in the list.
         index: usize,

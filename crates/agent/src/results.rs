@@ -53,7 +53,9 @@ pub(crate) fn images(mut given: Vec<MediaUrl>, scope: &RunContext) -> Images {
     let most = scope.limits.result_images;
     let left_out = match given.len().saturating_sub(most) {
         0 => String::new(),
-        count if most == 0 => format!("\n[{count} pictures are not shown: this model takes none]"),
+        count if most == 0 => {
+            format!("\n[{count} pictures are not shown: this model does not accept pictures]")
+        }
         count => format!("\n[{count} more pictures are not shown: the limit is {most}]"),
     };
     // Truncated after counting, so that the notice has the number of omitted images.

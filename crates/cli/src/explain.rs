@@ -310,9 +310,9 @@ impl PromptTemplates {
             ));
         }
         match nearest(root, given.table().keys().map(AsRef::as_ref)) {
-            Some(near) if near != root => found.help(format!(
-                "{near} is set: one of the two names may be misspelled"
-            )),
+            Some(near) if near != root => {
+                found.help(format!("{near} is set; check the spelling of both names"))
+            }
             _ => found,
         }
     }
@@ -460,7 +460,7 @@ impl PromptTemplates {
         }
         Some(match nearest(name, declared.keys().map(String::as_str)) {
             Some(near) => found.help(format!("did you mean {near}?")),
-            None if self.is_of_file() => found.help("declare it among the inputs"),
+            None if self.is_of_file() => found.help("declare it as an input of the prompt"),
             None => found.help(format!(
                 "declare it: {{\"name\": {name:?}, \"type\": \"string\"}}"
             )),

@@ -90,7 +90,7 @@ pub fn reason(error: &serde_json::Error) -> String {
     };
     let before = message.get(..begin).unwrap_or_default();
     let after = message.get(end + 1..).unwrap_or_default();
-    format!("{before}a text{after}")
+    format!("{before}a string{after}")
 }
 
 /// Writes a value as compact JSON. Floats without a JSON representation (NaN and the infinities)

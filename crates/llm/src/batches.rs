@@ -58,7 +58,7 @@ impl ProviderBatches {
     pub fn of(models: &ModelRouter, request: &ChatRequest) -> Result<(Self, Value), ModelError> {
         let named = request.model.as_deref().filter(|model| !model.is_empty());
         let Some(model) = named.or(models.default_model()) else {
-            let message = "no model is named: name one in the row, or set model.name";
+            let message = "no model is set: set one in the row, or set model.name";
             return Err(ModelError::new(ModelErrorKind::Configuration, message));
         };
         let (vendor, name) = models.choose(model);

@@ -66,7 +66,7 @@ impl ErrorContext {
             return self.error(
                 ModelErrorKind::Connect,
                 if self.is_home { format!(
-                    "cannot connect ({cause}); is there a network? behind a proxy, set HTTPS_PROXY"
+                    "cannot connect ({cause}); check the network; behind a proxy, set HTTPS_PROXY"
                 ) } else { format!("cannot connect ({cause}); is it running? {mend}") },
             );
         }
@@ -81,7 +81,7 @@ impl ErrorContext {
         let cause = root_cause(&*fault.into().error);
         self.error(
             ModelErrorKind::Cut,
-            format!("the answer broke off ({cause})"),
+            format!("the answer was interrupted ({cause})"),
         )
     }
 

@@ -13,7 +13,7 @@ use crate::http_options::HttpOptions;
 /// Error for a host that must not be connected to.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{host} is {what}, which hands out credentials and is not a model; add it to the allowed hosts if it is one"
+    "{host} is {what}, which may expose credentials; if it is a model server, add it to the allowed hosts"
 )]
 pub(crate) struct AddressDenied {
     host: String,

@@ -418,9 +418,9 @@ impl Provider {
             .cloned()
             .ok_or_else(|| {
                 self.teller.error(
-                ModelErrorKind::Configuration,
-                "no model is named: set QUILLET_MODEL or model.name, or name one in the request",
-            )
+                    ModelErrorKind::Configuration,
+                    "no model is set: set QUILLET_MODEL or model.name, or set one in the request",
+                )
             })
     }
 

@@ -289,7 +289,7 @@ impl ResponseReader {
     /// Error for a successful response without any part of a model's answer.
     fn strange(&self) -> ModelError {
         let cause = format!(
-            "the answer is not that of a model ({}); is the base URL right? It is normally {}",
+            "the answer is not a model API response ({}); is the base URL right? It is normally {}",
             self.content_type, self.teller.home.base_url
         );
         self.teller.error(ModelErrorKind::Protocol, cause)

@@ -176,7 +176,7 @@ impl Compiler {
                 return Ok(set);
             }
             if called.len() + own.len() > MOST_SOURCES {
-                let message = format!("the prompt calls more than {MOST_SOURCES} others");
+                let message = format!("the prompt calls more than {MOST_SOURCES} other prompts");
                 return Err(vec![Diagnostic::error(
                     "prompt.library",
                     &prompt.id,

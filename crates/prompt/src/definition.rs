@@ -213,7 +213,8 @@ impl Prompt {
         object: Object<String, Tree>,
     ) -> CheckResult<Self> {
         if script::source(&object).is_some() {
-            let message = "a script must be a prompt of its own, not part of another definition";
+            let message =
+                "a script cannot be part of another definition: store it as a separate prompt";
             let found = located("prompt.script", source, text, "format", message.to_owned());
             return Err(vec![found]);
         }

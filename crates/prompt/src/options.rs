@@ -63,7 +63,7 @@ fn set(options: &mut ChatOptions, name: &str, value: &Tree) -> Result<(), &'stat
             let count = value.as_u64().and_then(|count| u32::try_from(count).ok());
             options.n = Some(count.ok_or("a whole number")?);
         }
-        "user" => options.user = Some(value.as_str().ok_or("a text")?.to_owned()),
+        "user" => options.user = Some(value.as_str().ok_or("a string")?.to_owned()),
         "stop" => options.stop = Some(value.clone()),
         // Semantic Kernel specifies only the type, such as `json_object`.
         "response_format" => {
@@ -74,7 +74,7 @@ fn set(options: &mut ChatOptions, name: &str, value: &Tree) -> Result<(), &'stat
             });
         }
         "reasoning_effort" => {
-            let effort = value.as_str().ok_or("a text")?;
+            let effort = value.as_str().ok_or("a string")?;
             options.reasoning_effort = Some(effort.to_owned());
         }
         "parallel_tool_calls" => {

@@ -117,7 +117,7 @@ fn malformed(text: &str) -> ApiError {
 fn unknown(text: &str) -> ApiError {
     let message = format!("unknown host name {text:?}");
     problem(ErrorCode::BrowserHost, message).with_hint(
-        "if the name belongs to this server, add it to server.hosts, or have the proxy in front send Host: localhost",
+        "if the name belongs to this server, add it to server.hosts, or configure the proxy to send Host: localhost",
     )
 }
 

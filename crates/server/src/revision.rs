@@ -245,5 +245,5 @@ fn revision_timeout(app: &App, id: &str, wanted: Revision, is: Option<Revision>)
         app.config.revision_time
     );
     problem(ErrorCode::RevisionUnseen, message)
-        .with_hint("check that it was written under this id and not overwritten since; min_revision=latest accepts everything written before the request")
+        .with_hint("check that this revision was written under this id and has not been overwritten; min_revision=latest accepts everything written before the request")
 }

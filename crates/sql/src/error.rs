@@ -41,7 +41,7 @@ pub enum SqlError {
     Database(#[from] DatabaseError),
     /// No model is configured.
     #[error(
-        "no model configured to write the query: set sql.model or model.name (an API key alone selects no model)"
+        "no model configured to write the query: set sql.model or model.name (an API key does not select a model)"
     )]
     NoModel,
     /// The model did not answer.

@@ -73,7 +73,7 @@ pub enum AllowRule {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     /// The policy denies this class of addresses.
-    #[error("{host} is at {address}, a {} address, and tools may not connect there{}", .class.name(), hint(*.class))]
+    #[error("tools may not connect to {host}: {address} is a {} address{}", .class.name(), hint(*.class))]
     Address {
         /// The host as written in the URL.
         host: String,
@@ -83,7 +83,7 @@ pub enum AddressError {
         class: AddressClass,
     },
     /// The name belongs to a metadata service.
-    #[error("{0} is the name of a cloud metadata service, and tools may not connect there")]
+    #[error("tools may not connect to {0}: it is the name of a cloud metadata service")]
     MetadataName(String),
     /// The URL is invalid for a tool.
     #[error("{0}")]
@@ -93,9 +93,9 @@ pub enum AddressError {
 fn hint(class: AddressClass) -> &'static str {
     match class {
         AddressClass::Loopback | AddressClass::Private => {
-            " (if it may, name it in tools.addresses.allow; for tools tools.addresses.scope = \"internal\" opens all of them)"
+            " (to allow it, add it to tools.addresses.allow; tools.addresses.scope = \"internal\" allows all loopback and private addresses for tools)"
         }
-        AddressClass::Reserved => " (if it may, name it in tools.addresses.allow)",
+        AddressClass::Reserved => " (to allow it, add it to tools.addresses.allow)",
         _ => "",
     }
 }
@@ -291,7 +291,7 @@ impl FromStr for AllowRule {
             let most = if address.is_ipv4() { 32 } else { 128 };
             return match bits {
                 bits if bits <= most => Ok(AllowRule::Network(address, bits)),
-                _ => Err(wrong("has too long a prefix")),
+                _ => Err(wrong("has a prefix length that is too large")),
             };
         }
         let (domain, name) = match text.strip_prefix("*.") {

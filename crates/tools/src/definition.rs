@@ -386,12 +386,12 @@ fn mcp(
     };
     let ways = [&definition.server, &definition.url, &definition.command];
     if ways.into_iter().flatten().count() != 1 {
-        let message = "an mcp tool needs exactly one of \"server\" (a configured one), \"url\" (streamable HTTP) and \"command\" (stdio)";
+        let message = "an mcp tool needs exactly one of \"server\" (a configured server), \"url\" (streamable HTTP) and \"command\" (stdio)";
         reader.error(&[own.key], message);
         return None;
     }
     if definition.tool.is_empty() {
-        let message = "an mcp tool needs a \"tool\", its name on the server";
+        let message = "an mcp tool needs a \"tool\", the name of the tool on the server";
         reader.error(&[own.key], message);
         return None;
     }

@@ -59,6 +59,6 @@ impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
 }
 
 fn ended(error: &tokio::task::JoinError) -> ToolError {
-    let message = format!("connecting ended early: {error}");
+    let message = format!("the connection attempt stopped unexpectedly: {error}");
     ToolError::new(ToolErrorKind::Transport, message)
 }

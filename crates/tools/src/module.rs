@@ -35,7 +35,7 @@ impl ModuleSettings {
             .transpose()
             .map_err(|denied| ConfigError::new(setting("base_url"), &denied))?;
         if base_url.is_none() && !config.headers.is_empty() {
-            let message = "headers are sent to the base_url only, and there is none (set base_url)";
+            let message = "headers are sent only to the base_url, which is missing (set base_url)";
             return Err(ConfigError::new(setting("headers"), &message));
         }
         let pairs = config

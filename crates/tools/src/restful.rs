@@ -226,7 +226,7 @@ impl UrlTemplate {
             .split(['/', '?', '#'])
             .any(|part| matches!(part, "." | ".."))
         {
-            let message = format!("{tool}: an argument would make {url:?} climb out of its path");
+            let message = format!("{tool}: an argument adds `.` or `..` to the path of {url:?}");
             return Err(ToolError::new(ToolErrorKind::Arguments, message));
         }
         Ok((url, Map::new(rest)))

@@ -180,7 +180,7 @@ impl Node {
                 Value::Null => "nothing",
                 Value::Bool(_) => "true or false",
                 Value::Int(_) | Value::Float(_) => "a number",
-                _ => "a text",
+                _ => "a string",
             },
         }
     }

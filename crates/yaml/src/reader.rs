@@ -113,7 +113,7 @@ impl<'a> Reader<'a> {
                 if documents > 1 {
                     let at = piece.span(range.start, range.end);
                     return Err(YamlProblem::new(at, "unexpected second document")
-                        .help("a text holds one document: remove `---` or `...`"));
+                        .help("only one document is allowed: remove `---` or `...`"));
                 }
             }
             self.take(&mut document, piece, event, range)?;
@@ -269,7 +269,7 @@ impl<'a> Reader<'a> {
         problem: &str,
     ) -> Result<(), YamlProblem> {
         let Some(AnchorTarget { mut node, size }) = found else {
-            return Err(YamlProblem::new(at, problem).help("quote a text that begins with `*`"));
+            return Err(YamlProblem::new(at, problem).help("quote a string that begins with `*`"));
         };
         // The nodes are counted before the copy is added, because nested aliases grow
         // exponentially.
@@ -359,7 +359,7 @@ impl<'a> Reader<'a> {
             return Ok(Some(name.into()));
         }
         Err(YamlProblem::new(at, format!("unknown tag `{written}`"))
-            .help("quote a text that begins with `!`"))
+            .help("quote a string that begins with `!`"))
     }
 
     fn deep(&self, at: Span, depth: usize) -> Result<(), YamlProblem> {
@@ -387,7 +387,7 @@ impl<'a> Reader<'a> {
 
     fn over(&self, at: Span, what: &str, most: usize) -> YamlProblem {
         let message = format!("the YAML contains more than {most} {what}");
-        YamlProblem::new(at, message).help("each use of an alias counts")
+        YamlProblem::new(at, message).help("each use of an alias is counted")
     }
 
     /// Returns whether a limit on the file was reached, so that reading must stop.

@@ -13,16 +13,18 @@ pub(crate) fn explain(error: &ScanError, piece: &MappedText<'_>) -> YamlProblem 
     let at = floor(text, at);
     let place = piece.span(at, at);
     let problem = match error.kind() {
-        ErrorKind::UnexpectedCharacter { character } => {
-            YamlProblem::new(place, format!("a text cannot begin with `{character}`"))
-                .help("quote the text")
-        }
+        ErrorKind::UnexpectedCharacter { character } => YamlProblem::new(
+            place,
+            format!("a string without quotes cannot begin with `{character}`"),
+        )
+        .help("quote the string"),
         ErrorKind::UnclosedQuotedScalar => YamlProblem::new(place, "unclosed quote"),
         ErrorKind::RecursionLimitExceeded => return YamlProblem::new(place, "nested too deeply"),
-        ErrorKind::ExpectedDocumentStart if text.starts_with('%') => {
-            YamlProblem::new(piece.span(0, 1), "a text cannot begin with `%`")
-                .help("quote the text")
-        }
+        ErrorKind::ExpectedDocumentStart if text.starts_with('%') => YamlProblem::new(
+            piece.span(0, 1),
+            "a string without quotes cannot begin with `%`",
+        )
+        .help("quote the string"),
         kind => {
             let message = format!("not YAML: {}", error.info());
             let problem = YamlProblem::new(place, message);
@@ -43,7 +45,7 @@ pub(crate) fn needs_quotes(open: &str, start: usize) -> YamlProblem {
     let end = start + open.len();
     YamlProblem::new(
         Span { start, end },
-        format!("a text that begins with `{open}` needs quotes"),
+        format!("a string that begins with `{open}` needs quotes"),
     )
     .help(format!(
         "write \"{open}…\", or '{open}…' if it contains double quotes"
@@ -53,7 +55,7 @@ pub(crate) fn needs_quotes(open: &str, start: usize) -> YamlProblem {
 fn general(kind: &ErrorKind) -> Option<&'static str> {
     match kind {
         ErrorKind::MappingValueNotAllowed | ErrorKind::InvalidColonPlacement => {
-            Some("quote a text that contains `: `")
+            Some("quote a string that contains `: `")
         }
         ErrorKind::TabNotAllowed
         | ErrorKind::TabInBlockIndentation
@@ -64,17 +66,17 @@ fn general(kind: &ErrorKind) -> Option<&'static str> {
         }
         ErrorKind::InvalidTrailingDoubleQuotedScalar
         | ErrorKind::InvalidTrailingSingleQuotedScalar => {
-            Some("quote the entire text, not a part of it")
+            Some("quote the entire string, not only part of it")
         }
         ErrorKind::UnclosedFlowCollection { .. } => {
-            Some("close it, or quote a text that begins with a bracket")
+            Some("close it, or quote a string that begins with a bracket")
         }
         ErrorKind::MisplacedFlowCollectionEnd | ErrorKind::BlockSequenceEntryNotAllowed => {
-            Some("quote a text that begins with this")
+            Some("quote a string that begins with this")
         }
-        ErrorKind::InvalidBlockScalarHeader => Some("quote a text that begins with `|` or `>`"),
+        ErrorKind::InvalidBlockScalarHeader => Some("quote a string that begins with `|` or `>`"),
         ErrorKind::InvalidQuotedScalarIndent => {
-            Some("indent the lines of a quoted text more than its key")
+            Some("indent the lines of a quoted string more than its key")
         }
         ErrorKind::UnknownQuotedScalarEscape => {
             Some("write `\\\\` for a backslash, or use single quotes")

@@ -19,7 +19,11 @@ class Catalogue {
 
   constructor(number, store) {
     if (typeof number !== 'number')
-      throw refused('option.kind', 'a catalogue cannot be constructed directly', 'await Catalogue.open(store)');
+      throw refused(
+        'option.kind',
+        'a catalogue cannot be constructed directly',
+        'await Catalogue.open(store)',
+      );
     this.#number = number;
     this.#store = store;
     leftovers.register(this, number, this);
@@ -80,7 +84,7 @@ class Catalogue {
     known('options', options, PUT);
     const { format = 'jinja', labels = [], author, message = '' } = options;
     if (typeof prompt !== 'string' && (prompt === null || typeof prompt !== 'object'))
-      throw refused('option.kind', 'the prompt must be a text or an object', 'give a template');
+      throw refused('option.kind', 'the prompt must be a string or an object', 'pass a template');
     if (!Array.isArray(labels) || labels.some((label) => typeof label !== 'string'))
       throw refused('option.kind', 'labels must be a list of names', "give ['production']");
     const definition =
@@ -126,7 +130,11 @@ class Catalogue {
       throw refused('value.kind', 'the variables must be an object', 'give { name: value }');
     const { label, version, tools, onToolError, signal } = options;
     if (label !== undefined && version !== undefined)
-      throw refused('option.value', 'a label and a version cannot be combined', 'give one of them');
+      throw refused(
+        'option.value',
+        'a label and a version cannot be combined',
+        'pass only one of them',
+      );
     if (label !== undefined) isText('label', label);
     const { functions, described } = readTools(tools);
     const request = toJson({
@@ -148,7 +156,11 @@ class Catalogue {
 function number(version) {
   if (version === null) return null;
   if (!Number.isSafeInteger(version) || version < 1)
-    throw refused('option.value', 'the version must be a number from 1', 'give one of versions(id)');
+    throw refused(
+      'option.value',
+      'the version must be a number, at least 1',
+      'pass a number that versions(id) lists',
+    );
   return version;
 }
 

@@ -194,10 +194,14 @@ function schema(name, parameters) {
 /** Checks that an object has no other keys. */
 function known(what, object, keys) {
   if (object === null || typeof object !== 'object')
-    throw refused('option.kind', `${what} must be an object`, `it has ${keys.join(', ')}`);
+    throw refused('option.kind', `${what} must be an object`, `valid names are ${keys.join(', ')}`);
   for (const key of Object.keys(object)) {
     if (!keys.includes(key))
-      throw refused('option.unknown', `${what} has no ${key}`, `it has ${keys.join(', ')}`);
+      throw refused(
+        'option.unknown',
+        `${what} has no ${key}`,
+        `valid names are ${keys.join(', ')}`,
+      );
   }
 }
 
@@ -212,7 +216,11 @@ function milliseconds(what, time) {
 
 function isText(what, value) {
   if (typeof value !== 'string')
-    throw refused('option.kind', `${what} must be a text, not of type ${typeof value}`, 'give a string');
+    throw refused(
+      'option.kind',
+      `${what} must be a string, not of type ${typeof value}`,
+      'give a string',
+    );
   return value;
 }
 

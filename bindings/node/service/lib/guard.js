@@ -13,7 +13,7 @@ function checkQuery(sql, dialect = 'postgresql', tables = undefined, options = {
   known('options', options, OPTIONS);
   const { rows = 1000, functions = [], mode = 'select' } = options;
   if (rows !== null && rows !== Infinity && (!Number.isSafeInteger(rows) || rows < 0))
-    throw refused('option.kind', 'rows must be an integer from 0', 'pass null for no limit');
+    throw refused('option.kind', 'rows must be an integer of at least 0', 'pass null for no limit');
   if (!isNames(functions))
     throw refused('option.kind', 'functions must be a list of names', "give ['f']");
   isText('mode', mode);

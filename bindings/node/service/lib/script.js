@@ -36,7 +36,7 @@ async function run(script, options = {}) {
   known('options', options, [...OTHERS, ...FLAGS, ...LISTS]);
   const { model, inputs = null, parameters = {}, signal, onEvent } = options;
   if (typeof model !== 'function')
-    throw refused('option.kind', 'model must be a function', 'give a function of messages');
+    throw refused('option.kind', 'model must be a function', 'pass a function that takes messages');
   const { functions, described } = readTools(options.tools);
   functions.set(null, ([messages], asked) => model(messages, asked));
   const wanted = {
@@ -62,14 +62,18 @@ async function run(script, options = {}) {
 function source(script) {
   if (script instanceof URL) return { path: fileURLToPath(script) };
   if (typeof script !== 'string')
-    throw refused('option.kind', 'the script must be a text', 'give a path, or the script itself');
+    throw refused(
+      'option.kind',
+      'the script must be a string',
+      'give a path, or the script itself',
+    );
   return script.includes('\n') ? { text: script } : { path: script };
 }
 
 function texts(name, list) {
   const isPath = (one) => typeof one === 'string' || one instanceof URL;
   if (!Array.isArray(list) || !list.every(isPath))
-    throw refused('option.kind', `${name} must be a list of texts`, 'give [text]');
+    throw refused('option.kind', `${name} must be a list of strings`, 'give [text]');
   return list.map((one) => (one instanceof URL ? fileURLToPath(one) : one)).map(String);
 }
 
@@ -78,7 +82,7 @@ function seed(given) {
   if (!Number.isSafeInteger(given) || given < 0)
     throw refused(
       'option.kind',
-      'seed must be an integer from 0',
+      'seed must be an integer of at least 0',
       'omit it for a random seed',
     );
   return given;

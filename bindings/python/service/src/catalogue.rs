@@ -271,7 +271,7 @@ fn request(
         Some(Value::Str(label)) => PromptVersion::Label(label.to_string()),
         Some(Value::Int(number)) if number > 0 => PromptVersion::Version(number.cast_unsigned()),
         Some(_) => {
-            let message = "the version must be a number from 1, or the label a text";
+            let message = "the version must be a number, at least 1, or the label a string";
             let refusal = BindingError::option(message, "give label=\"production\" or version=3");
             return Err(raised(py, &refusal));
         }

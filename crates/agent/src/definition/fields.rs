@@ -108,7 +108,7 @@ impl<'n> ObjectFields<'n> {
         let node = self.get(name)?;
         match node.as_str() {
             Some(text) => Some(text.to_owned()),
-            None => self.expected("a text", name, node, findings),
+            None => self.expected("a string", name, node, findings),
         }
     }
 
@@ -138,7 +138,12 @@ impl<'n> ObjectFields<'n> {
         };
         match number.filter(|number| *number >= least) {
             Some(number) => Some(number),
-            None => self.expected(&format!("an integer from {least} on"), name, node, findings),
+            None => self.expected(
+                &format!("an integer of at least {least}"),
+                name,
+                node,
+                findings,
+            ),
         }
     }
 

@@ -191,7 +191,7 @@ pub(super) fn doubts(
     }
     if let Some((_, at)) = front.value("provider") {
         let message = "skills cannot run code".to_owned();
-        let help = "list stored tools in tools, or MCP servers in mcpServers".to_owned();
+        let help = "list stored tools under tools, or MCP servers under mcpServers".to_owned();
         doubts.push((*at, message, Some(help)));
     }
     doubts

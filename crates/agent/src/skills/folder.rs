@@ -182,7 +182,7 @@ pub fn parse(source: &str, folder: &str, text: &str) -> (Option<SkillDefinition>
         Ok(divided) => divided,
         Err(at) => {
             let found = wrong(at, "the front matter has no end".to_owned());
-            return (None, vec![found.help("end it with a line of three dashes")]);
+            return (None, vec![found.help("end it with the line `---`")]);
         }
     };
     let front = match front.map(|range| front_matter::read(source, text, range)) {

@@ -68,7 +68,10 @@ impl Tool for Camera {
 #[tokio::test]
 async fn pictures_of_a_result_are_shown_as_far_as_the_model_takes_them() {
     for (limit, said) in [
-        (0, "see\n[3 pictures are not shown: this model takes none]"),
+        (
+            0,
+            "see\n[3 pictures are not shown: this model does not accept pictures]",
+        ),
         (2, "see\n[1 more pictures are not shown: the limit is 2]"),
         (3, "see"),
     ] {

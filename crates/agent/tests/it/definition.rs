@@ -101,7 +101,7 @@ fn what_is_wrong_is_said_with_its_place() {
             "[1]",
             "shop:1:1: an agent: expected an object, found a list",
         ),
-        ("model: 7", "shop:1:8: model: expected a text, found 7"),
+        ("model: 7", "shop:1:8: model: expected a string, found 7"),
         (
             "model: a\nmodl: b",
             "shop:2:1: unknown field modl (did you mean model?)",
@@ -116,7 +116,7 @@ fn what_is_wrong_is_said_with_its_place() {
         ),
         (
             "limits: {max_tool_calls: many}",
-            "shop:1:26: limits.maxToolCalls: expected an integer from 0 on, found a text",
+            "shop:1:26: limits.maxToolCalls: expected an integer of at least 0, found a string",
         ),
         (
             "limits: 3",
@@ -141,7 +141,7 @@ fn what_is_wrong_is_said_with_its_place() {
         ),
         (
             "mcpServers: x",
-            "mcpServers: expected a list or an object of servers, found a text",
+            "mcpServers: expected a list or an object of servers, found a string",
         ),
         (
             "options: {temperature: hot}",
@@ -161,7 +161,7 @@ fn what_is_wrong_is_said_with_its_place() {
         ),
         (
             "features: {webSearch: 'yes'}",
-            "features.webSearch: expected true or false, found a text",
+            "features.webSearch: expected true or false, found a string",
         ),
         (
             "options: {tol_choice: none}",

@@ -150,7 +150,7 @@ fn faults_of_a_skill_file_have_their_place() {
     let cases = [
         (
             "---\nname: a\n",
-            "s:1:1: the front matter has no end (end it with a line of three dashes)",
+            "s:1:1: the front matter has no end (end it with the line `---`)",
         ),
         (
             "---\ndescription: [a\n---\n",
@@ -187,7 +187,7 @@ fn faults_of_a_skill_file_have_their_place() {
         ),
         (
             "---\ndescription: a\nprovider: {module: x}\n---\n",
-            "s:3:11: skills cannot run code (list stored tools in tools, or MCP servers in \
+            "s:3:11: skills cannot run code (list stored tools under tools, or MCP servers under \
              mcpServers)",
         ),
         (

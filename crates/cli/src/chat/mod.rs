@@ -207,7 +207,7 @@ fn skills_of(args: &ModelArgs) -> Result<Vec<skills::SkillDefinition>, CliError>
         }
         if skills.is_empty() {
             return Err(CliError::Usage(format!(
-                "no skill in {}: a skill is a folder with a SKILL.md",
+                "no skill in {}: a skill is a folder that contains SKILL.md",
                 folder.display()
             )));
         }

@@ -125,7 +125,7 @@ fn mistakes_are_answered_with_what_mends_them() {
         (
             3,
             &["render", "plain.tmpl", "-D", "name=A", "-D", "languag=Rust"],
-            &["languag is set: one of the two names may be misspelled"],
+            &["languag is set; check the spelling of both names"],
         ),
         (
             3,

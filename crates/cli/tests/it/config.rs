@@ -174,7 +174,7 @@ fn the_doctor_says_what_to_mend() {
     for part in [
         "warn  store    no store is set",
         "fail  model",
-        "no model is named",
+        "no model is set",
     ] {
         assert!(done.out.contains(part), "{part:?} is not in:\n{}", done.out);
     }

@@ -136,7 +136,7 @@ fn what_has_no_counterpart_is_refused_with_its_place() {
         .run(&["convert", "old.j2", "--to", "go", "--strict"])
         .fails(
             3,
-            &["exact only if these are texts or whole numbers: item.title"],
+            &["exact only if these are text or whole numbers: item.title"],
         );
     let done = place.run(&["convert", "old.j2", "--to", "go"]);
     assert_eq!(done.code, Some(0), "{done:?}");

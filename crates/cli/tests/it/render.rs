@@ -93,7 +93,7 @@ fn a_missing_variable_has_a_caret_and_the_nearest_name() {
         &[
             "variable nmae is not set",
             "t.tmpl:2:",
-            "name is set: one of the two names may be misspelled",
+            "name is set; check the spelling of both names",
             "^^^^",
             "variable age is not set",
         ],

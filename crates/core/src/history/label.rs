@@ -143,7 +143,7 @@ impl<'de> Deserialize<'de> for LabelTarget {
             return Ok(LabelTarget::Version(number));
         }
         if !value.is_object() {
-            let message = "expected a version number or an object with versions";
+            let message = "expected a version number, or an object that contains versions";
             return Err(D::Error::custom(message));
         }
         let split = serde_json::from_value(value).map_err(D::Error::custom)?;

@@ -122,7 +122,7 @@ impl ScriptService {
                 Ok(Err(error)) => Err(watch::failure(&id, error)),
                 Err(_) => {
                     let message = format!("the script took longer than {most:?}");
-                    let help = "if it is meant to take that long, raise scripts.time_ms";
+                    let help = "if the script needs more time, raise scripts.time_ms";
                     Err(watch::plain(&id, ErrorCode::ScriptLimit, message, help))
                 }
             }
@@ -165,7 +165,7 @@ fn apart(
         match task.await {
             Ok(ended) => ended,
             Err(error) => {
-                let help = "see the log of the server";
+                let help = "see the server log";
                 Err(watch::plain(
                     &id,
                     ErrorCode::ScriptAborted,

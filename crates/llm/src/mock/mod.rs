@@ -71,7 +71,7 @@ impl ChatModel for Mock {
                 events.truncate(3);
                 let cut = ModelError::new(
                     ModelErrorKind::Cut,
-                    "mock: the answer broke off, as the model's name asks",
+                    "mock: the answer was interrupted, as the model's name asks",
                 );
                 events.push(Err(cut));
             }

@@ -358,7 +358,7 @@ impl ModelRouter {
 
     /// Message of the error for a request without a model.
     fn no_model_message(&self) -> String {
-        let mend = "no model is named: name one in the request, or set QUILLET_MODEL or model.name";
+        let mend = "no model is set: set one in the request, or set QUILLET_MODEL or model.name";
         if self.configured().is_empty() {
             format!(
                 "{mend}; there is no API key either: set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or model.base_url, or use the model mock"

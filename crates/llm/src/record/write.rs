@@ -41,7 +41,7 @@ impl Record {
     pub fn new(model: Arc<dyn ChatModel>, folder: impl Into<PathBuf>) -> Result<Self, ModelError> {
         let folder = folder.into();
         fs::create_dir_all(&folder).map_err(|error| {
-            let message = format!("cannot record into {}: {error}", folder.display());
+            let message = format!("cannot write recordings to {}: {error}", folder.display());
             ModelError::new(ModelErrorKind::Configuration, message)
         })?;
         Ok(Record { model, folder })

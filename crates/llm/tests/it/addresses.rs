@@ -25,7 +25,7 @@ async fn metadata_services_are_no_models() {
         };
         let error = provider(config).unwrap_err();
         assert_eq!(error.kind, Kind::Configuration, "{url}");
-        assert!(error.message.contains("hands out credentials"), "{error}");
+        assert!(error.message.contains("may expose credentials"), "{error}");
     }
     let http = Http::new(HttpOptions {
         allow: vec!["169.254.1.2".into()],

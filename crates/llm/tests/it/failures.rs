@@ -79,7 +79,7 @@ async fn each_failure_has_its_kind_and_names_the_mend() {
             "empty 200",
             answer(200, json, &[], ""),
             Kind::Protocol,
-            "the answer is not that of a model",
+            "the answer is not a model API response",
         ),
         (
             "no choices",

@@ -152,7 +152,7 @@ async fn what_is_missing_is_named() {
         (
             None,
             Kind::Configuration,
-            ["no model is named", "QUILLET_MODEL"],
+            ["no model is set", "QUILLET_MODEL"],
         ),
         (Some("gpt-4o"), Kind::Auth, ["no key", "OPENAI_API_KEY"]),
         (

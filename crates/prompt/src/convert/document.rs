@@ -122,7 +122,7 @@ fn refusals(prompt: &Prompt, drop_deployment: bool) -> Vec<ConvertNote> {
         .collect();
     for rich in &prompt.rich {
         let reason = format!(
-            "{} is a conversation or media, not text: that has no counterpart",
+            "{} is a conversation or media, not text, and has no counterpart",
             rich.name
         );
         refusals.push(ConvertNote::key("inputs", reason));
@@ -229,7 +229,7 @@ pub(super) fn write(
         && matches!(target, ConvertTarget::Dotprompt | ConvertTarget::Prompty)
     {
         let reason = format!(
-            "{} is trusted to hold messages: that has no counterpart",
+            "{} is trusted to contain messages, which has no counterpart",
             input.name
         );
         return Err(vec![ConvertNote::key(
@@ -239,7 +239,8 @@ pub(super) fn write(
     }
     if parts.trusted_results && matches!(target, ConvertTarget::Dotprompt | ConvertTarget::Prompty)
     {
-        let reason = "functions are trusted to give messages: that has no counterpart".to_owned();
+        let reason =
+            "functions are trusted to return messages, which has no counterpart".to_owned();
         return Err(vec![ConvertNote::key(
             "allow_dangerously_set_content",
             reason,
@@ -516,7 +517,7 @@ fn variable(input: &FileVariable) -> Result<Tree, Vec<ConvertNote>> {
         Some(Tree::String(text)) => drop(all.insert("default".into(), text.as_str().into())),
         Some(other) => {
             let reason = format!(
-                "the default of {} is {other}, and must be a text there",
+                "the default of {} is {other}, but the other format requires a string",
                 input.name
             );
             return Err(vec![ConvertNote::key("default", reason)]);
@@ -539,7 +540,7 @@ pub(super) fn lenient(prompt: &Prompt) -> Result<(), Vec<ConvertNote>> {
     if prompt.missing == Missing::Default {
         return Ok(());
     }
-    let reason = "a missing variable is an error here, and prints nothing there: set \"missing\": \
+    let reason = "a missing variable is an error in this prompt, but prints nothing in the other format: set \"missing\": \
         \"lenient\"";
     Err(vec![ConvertNote::key("missing", reason)])
 }

@@ -166,7 +166,7 @@ fn refuse_calls(nodes: &[TreeNode], findings: &mut ConvertFindings<'_>) {
                     "the call of {} has no exact counterpart in a file",
                     call.name
                 );
-                let help = "convert the template alone";
+                let help = "convert only the template";
                 findings.reject_with_help(node.span, message, help);
             }
             NodeKind::If {

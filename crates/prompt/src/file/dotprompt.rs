@@ -103,11 +103,11 @@ fn warn_of_front_matter(text: &str, report: &mut Report<'_>) {
         let bare = line.trim();
         if bare == "---" {
             let help = if line.starts_with('-') {
-                "end it with a line `---`, and put keys in between"
+                "end the front matter with a line `---`, and write the keys above that line"
             } else {
                 "begin the line with `---`, without white space before it"
             };
-            let message = "this is read as text of the prompt, not as front matter";
+            let message = "this is read as prompt text, not as front matter";
             return report.warning(at, message, Some(help.into()));
         }
         if !bare.is_empty() && !bare.starts_with('#') {

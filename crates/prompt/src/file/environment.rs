@@ -48,7 +48,7 @@ pub enum AccessError {
     #[error("it is not available here")]
     Closed,
     /// The path leads out of the folder of the prompt file.
-    #[error("it is outside allowed roots: the folder of the prompt file")]
+    #[error("it is outside allowed roots (the folder of the prompt file)")]
     Outside,
     /// The operator must allow it first; the text names the setting.
     #[error("{0}")]

@@ -457,7 +457,7 @@ fn doubt(property: &mut PromptyProperty, report: &mut Report<'_>) {
         "the default of {name} does not match the kind {kind}: any value of \
         {name} is accepted"
     );
-    let help = "set the kind that its values have";
+    let help = "set the kind that matches its values";
     report.warning(property.at, message, Some(help.into()));
 }
 

@@ -120,7 +120,7 @@ pub(super) fn read_folder(file: &PromptFile<'_>) -> CheckResult<Prompt> {
     let node = yaml::parse(name, text, range)?;
     let mut report = Report::new(name, text);
     if let Some(template) = node.get("template") {
-        let message = "the template of a folder is skprompt.txt: remove this key";
+        let message = "in a folder, the template is in skprompt.txt: remove this key";
         report.error(template.at, message, None);
     }
     finish(prompt, &node, UnknownKeyPolicy::PassedOver, report)
@@ -285,7 +285,7 @@ fn default(item: &YamlNode, report: &mut Report<'_>) -> Option<String> {
         YamlData::Scalar(Tree::String(text)) => Some(text.clone()),
         YamlData::Scalar(other) => Some(other.to_string()),
         _ => {
-            let help = "Semantic Kernel accepts only strings: quote it";
+            let help = "quote the value: Semantic Kernel accepts only strings";
             let message = format!("default must be a string, not {}", node.kind());
             report.error(node.at, message, Some(help.into()));
             None

@@ -120,7 +120,7 @@ impl YamlNode {
             YamlData::Scalar(Tree::Null) => "nothing",
             YamlData::Scalar(Tree::Bool(_)) => "a boolean",
             YamlData::Scalar(Tree::Number(_)) => "a number",
-            YamlData::Scalar(_) => "a text",
+            YamlData::Scalar(_) => "a string",
             YamlData::List(_) => "a list",
             YamlData::Map(_) => "an object",
         }

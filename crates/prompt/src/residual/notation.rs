@@ -100,7 +100,7 @@ impl FilledPlaceholders {
             return Ok(());
         };
         let what = format!(
-            "a message begins or ends with the variable {name}, whose line breaks are dropped there"
+            "a message begins or ends with the variable {name}, whose line breaks these clients drop"
         );
         let found = Diagnostic::error("convert.refused", id, what);
         Err(Box::new(

@@ -63,7 +63,7 @@ pub(crate) fn source(definition: &Object<String, Tree>) -> Option<Result<Arc<str
         return None;
     }
     let source = definition.get("source").and_then(Tree::as_str);
-    let help = "a script needs source, a string with the text of an .ai.yaml file";
+    let help = "a script needs `source`, a string that contains the text of an .ai.yaml file";
     Some(source.map(Arc::from).ok_or_else(|| help.to_owned()))
 }
 

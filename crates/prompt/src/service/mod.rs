@@ -551,7 +551,7 @@ impl PromptService {
     /// No model is configured.
     pub fn answering(&self) -> Result<&Arc<dyn ChatModel>, ModelError> {
         self.model.as_ref().ok_or_else(|| {
-            let message = "no model is configured: set OPENAI_API_KEY, ANTHROPIC_API_KEY, GOOGLE_API_KEY or model.base_url, or name the model mock";
+            let message = "no model is configured: set OPENAI_API_KEY, ANTHROPIC_API_KEY, GOOGLE_API_KEY or model.base_url, or use the model mock";
             ModelError::new(ModelErrorKind::Configuration, message)
         })
     }

@@ -532,7 +532,7 @@ impl Variables {
             return Err(StoreError::new(StoreErrorKind::Unavailable, reason));
         }
         let late = || {
-            let message = format!("{} does not answer in time", cache.store.describe());
+            let message = format!("{} did not answer in time", cache.store.describe());
             StoreError::new(StoreErrorKind::Unavailable, message)
         };
         if cache.pace.load(Ordering::Acquire) == PROMPT {

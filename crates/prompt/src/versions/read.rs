@@ -63,7 +63,7 @@ impl VersionedPrompt {
         let message = format!("a label points to version {number} of {id}, which does not exist");
         let source = format!("prompt {id}");
         let found = Diagnostic::error("history.version", &source, message)
-            .help("move the label to an existing version: quillet log lists them");
+            .help("move the label to a version that `quillet log` lists");
         VersionedPrompt {
             number: Some(number),
             origin: origin.clone(),

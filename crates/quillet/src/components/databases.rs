@@ -445,7 +445,7 @@ pub fn glossary_file(asked_by: &str, path: &str) -> Result<Vec<(String, Vec<Stri
         }
         .ok_or_else(|| {
             wrong(format!(
-                "the meaning of {term:?} must be a text or a list of texts"
+                "the meaning of {term:?} must be a string or a list of strings"
             ))
         })
     };

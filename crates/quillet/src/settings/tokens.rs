@@ -84,7 +84,7 @@ pub(super) type TokenProblem = (Range<usize>, String, Option<String>);
 /// Reads the tables of the setting.
 pub(super) fn read(value: &Spanned<DeValue<'_>>) -> Result<Vec<TokenSetting>, Vec<TokenProblem>> {
     let Some(tables) = value.get_ref().as_table() else {
-        let message = format!("{KEY} must be tables: [{KEY}.NAME]");
+        let message = format!("write {KEY} as tables: [{KEY}.NAME]");
         return Err(vec![(value.span(), message, None)]);
     };
     let (mut tokens, mut faults) = (Vec::new(), Vec::new());
@@ -128,7 +128,7 @@ fn token(
     }
     if name.is_empty() || name.contains(':') || !name.bytes().all(|byte| byte.is_ascii_graphic()) {
         let what = "invalid name";
-        let help = "use ASCII letters, digits and symbols, without colons and spaces";
+        let help = "use ASCII letters, digits and symbols, but no colons and no spaces";
         fault(what.to_owned(), Some(help.to_owned()));
     }
     // All parts are read before one of them can end the function, so every error is reported.

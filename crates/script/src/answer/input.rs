@@ -165,7 +165,7 @@ impl Inputs {
             let before = self.fields.iter().take(at);
             let same = |other: &&InputField| other.index == field.index;
             if let (Some(index), Some(other)) = (field.index, before.clone().find(same)) {
-                let message = format!("duplicate index {index}: {} has the same", other.name);
+                let message = format!("duplicate index {index}: {} has the same index", other.name);
                 problems.push(problem(&field.name, message));
             }
         }

@@ -89,7 +89,7 @@ impl<'a> ParameterReader<'a> {
         let (name, value) = self.first(names)?;
         let text = value.as_str().map(str::to_owned);
         if text.is_none() {
-            self.refuse(name, value, "a text");
+            self.refuse(name, value, "a string");
         }
         text
     }

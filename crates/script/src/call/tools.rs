@@ -54,7 +54,7 @@ async fn make_one(
         result(call).await
     } else {
         Err(format!(
-            "the call was not made: an answer may make {} calls",
+            "the call was not made: an answer may contain at most {} calls",
             protocol::MOST_CALLS
         ))
     };

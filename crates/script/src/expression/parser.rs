@@ -508,7 +508,7 @@ impl<'a> Parser<'a> {
             }
         }
         Err(invalid(
-            format!("unclosed string: {quote} is missing at its end"),
+            format!("unclosed string: the closing {quote} is missing"),
             opened,
         ))
     }
@@ -558,7 +558,7 @@ impl<'a> Parser<'a> {
             }
         }
         Err(invalid(
-            "unclosed template literal: ` is missing at its end",
+            "unclosed template literal: the closing ` is missing",
             opened,
         ))
     }

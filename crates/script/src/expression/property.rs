@@ -118,7 +118,7 @@ pub(super) fn describe(value: &Js) -> &'static str {
         Some(Value::Null) => "null",
         Some(Value::Bool(_)) => "a boolean",
         Some(Value::Int(_) | Value::Float(_)) => "a number",
-        Some(Value::Str(_)) => "a text",
+        Some(Value::Str(_)) => "a string",
         Some(Value::List(_)) => "a list",
         Some(Value::Map(_)) => "an object",
     }

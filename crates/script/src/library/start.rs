@@ -87,7 +87,7 @@ fn nothing(what: &str, library: &dyn Library) -> ScriptError {
     let ids = library.ids();
     let found = match nearest(what, ids.iter().map(String::as_str)) {
         Some(id) => found.help(format!("did you mean {id}?")),
-        None => found.help("pass a file, a package folder, or an id and its folder with -I"),
+        None => found.help("pass a file, a package folder, or an id and -I FOLDER"),
     };
     ScriptError::new(ErrorKind::NotFound, found)
 }

@@ -16,7 +16,7 @@ pub(crate) fn is_function(node: &Node) -> bool {
 /// Parses a function. Its name is empty if it has none.
 pub(crate) fn function(node: &Node, file: &str) -> Result<FunctionDeclaration, YamlProblem> {
     let Some(text) = node.text() else {
-        let message = format!("a function must be code as text, not {}", node.kind());
+        let message = format!("a function must be a string of code, not {}", node.kind());
         return Err(
             YamlProblem::new(node.span, message).help("write `!fn |-` and the code below it")
         );

@@ -104,7 +104,7 @@ impl<'a> Classifier<'a> {
             let message = "cannot declare a function here";
             problems.push(
                 YamlProblem::new(function.span, message)
-                    .help("declare it in the script's own list of instructions"),
+                    .help("declare it at the top level of the script"),
             );
         }
         if problems.is_empty() {
@@ -134,7 +134,7 @@ impl<'a> Classifier<'a> {
         let nested = |items: &[Node]| matches!(items, [item] if item.items().is_some());
         let hole = written.starts_with("[[") && node.items().is_some_and(nested);
         if hole {
-            let message = "a text that begins with `[[` needs quotes";
+            let message = "a string that begins with `[[` needs quotes";
             self.wrong(YamlProblem::new(node.span, message).help("write \"[[…]]\""));
         }
         hole
@@ -172,7 +172,7 @@ impl<'a> Classifier<'a> {
             let message = "unclosed call";
             self.wrong(
                 YamlProblem::new(placed.whole, message)
-                    .help("quote the whole call: YAML ends a text at ` #`"),
+                    .help("quote the whole call: YAML ends a string at ` #`"),
             );
             return None;
         }
@@ -214,7 +214,7 @@ impl<'a> Classifier<'a> {
             && !raw.text.contains('\n')
             && raw.text.ends_with([')', '）']);
         if !whole {
-            let message = "YAML reads a part of this call as a key";
+            let message = "YAML reads part of this call as a key";
             self.wrong(YamlProblem::new(entry.key.span, message).help("quote the whole call"));
             return Some(None);
         }
@@ -243,7 +243,7 @@ impl<'a> Classifier<'a> {
             made.value = Some(found.value.clone());
         }
         if let Some(second) = fields.iter().find(|entry| entry.name().starts_with('$')) {
-            let message = format!("`{}` and `{key}` are in one item", second.name());
+            let message = format!("`{}` and `{key}` are in the same list item", second.name());
             self.wrong(
                 YamlProblem::new(second.key.span, message).help("start each instruction with `- `"),
             );

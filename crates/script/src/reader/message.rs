@@ -140,7 +140,7 @@ fn misspelt(field: &MapEntry) -> Option<YamlProblem> {
 
 fn several(first: &MapEntry, second: &MapEntry) -> YamlProblem {
     let message = format!(
-        "`{}` and `{}` are in one item, which has neither a directive nor a `role`",
+        "`{}` and `{}` are in the same list item, which has neither a directive nor a `role`",
         first.name(),
         second.name()
     );

@@ -82,12 +82,12 @@ pub fn read(source: Arc<ScriptSource>) -> ParsedScript {
     read.diagnostics
         .sort_by_key(|found| found.span.map(|span| span.start));
     if let (None, Some(at)) = (split.front, lines::open_front_matter(&text)) {
-        let message = "possibly unclosed front matter: it is read as messages";
+        let message = "possibly unclosed front matter: these lines are read as messages";
         let finding = read
             .script
             .source
             .warning("script.front_matter", message, at);
-        let finding = finding.help("close it with a line of three dashes");
+        let finding = finding.help("close it with the line `---`");
         // Inserted first, because an unclosed front matter may explain the later errors.
         read.diagnostics.insert(0, finding);
     }

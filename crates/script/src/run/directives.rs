@@ -77,7 +77,7 @@ impl Instance {
             | Directive::Match
             | Directive::While => {
                 let name = directive.name();
-                let message = format!("`${name}` must be an instruction of its own");
+                let message = format!("`${name}` must be a separate instruction");
                 Err(refuse(scope, at, message))
             }
         }
@@ -436,7 +436,7 @@ impl Instance {
             _ => Err(refuse(
                 scope,
                 at,
-                "providers do not report the tokens of a text: use `$countTokens`",
+                "providers do not report the number of tokens of a string: use `$countTokens`",
             )),
         }
     }

@@ -124,7 +124,7 @@ impl Instance {
             let message = format!(
                 "listeners emit events in each other: `{event}` is nested {MOST_NESTED} levels deep"
             );
-            return Err(limit(scope, at, message, "nothing: this is fixed"));
+            return Err(limit(scope, at, message, ""));
         }
         state.events += 1;
         drop(state);

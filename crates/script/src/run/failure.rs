@@ -52,11 +52,16 @@ pub(crate) fn found(findings: Vec<Diagnostic>, scope: &NameScope) -> ScriptError
     error
 }
 
-/// Returns an error that names the exceeded limit and how to raise it.
+/// Returns an error that names the exceeded limit and how to raise it. A limit without a setting is
+/// fixed.
 pub(crate) fn limit(scope: &NameScope, at: Span, message: String, setting: &str) -> ScriptError {
     let finding = scope.source.error(ErrorKind::Limit.code(), message, at);
-    let names = names_of(setting);
-    let help = format!("if the script needs that much, raise {setting}{names}");
+    let help = if setting.is_empty() {
+        "this limit cannot be changed".to_owned()
+    } else {
+        let names = names_of(setting);
+        format!("if the script needs more, raise {setting}{names}")
+    };
     ScriptError::new(ErrorKind::Limit, finding.help(help))
 }
 

@@ -364,7 +364,7 @@ fn deeper(scope: &NameScope, at: Span) -> Result<NameScope, ScriptError> {
     }
     let message = format!("too many nested function calls (limit {MOST_CALLS})");
     let finding = scope.source.error(ErrorKind::Limit.code(), message, at);
-    let help = "end the recursion of a function that calls itself through the engine";
+    let help = "check for a function that calls itself without end";
     Err(ScriptError::new(ErrorKind::Limit, finding.help(help)))
 }
 

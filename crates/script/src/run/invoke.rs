@@ -256,8 +256,9 @@ impl Instance {
             .or_else(|| nearest(name, known.iter().map(String::as_str)));
         let finding = match near {
             Some(near) => finding.help(format!("did you mean `{near}`?")),
-            None => finding
-                .help("scripts are searched in the script's own folder, then in the search path"),
+            None => finding.help(
+                "scripts are searched for in the script's own folder, then in the search path",
+            ),
         };
         ScriptError::new(ErrorKind::NotFound, finding)
     }

@@ -251,7 +251,7 @@ impl Instance {
         }
         let why = "this call is plain text: calls in values must be expressions";
         let finding = scope.source.warning("script.text", why, at);
-        let help = format!("write `?=this.{text}`, or `~{text}` for the text");
+        let help = format!("write `?=this.{text}`, or `~{text}` for plain text");
         self.world.warn(finding.help(help));
         Ok(())
     }
@@ -263,10 +263,10 @@ impl Instance {
 
     pub(crate) fn deprecated(&self, text: &str, instead: &str, at: Span, scope: &NameScope) {
         let first: String = text.chars().take(1).collect();
-        let message = format!("`{first}` is a prefix of an older version of the language");
+        let message = format!("`{first}` is a prefix from an older version of the language");
         let finding = scope.source.warning("script.deprecated", message, at);
         self.world
-            .warn(finding.help(format!("write {instead}, since version 0.9.0")));
+            .warn(finding.help(format!("since version 0.9.0, write {instead} instead")));
     }
 }
 

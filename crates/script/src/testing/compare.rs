@@ -295,7 +295,7 @@ fn matched(pattern: &TextPattern, at: ComparedValue<'_>) -> Vec<Mismatch> {
     match text.map(|text| pattern.is_found(&text)) {
         Some(Ok(true)) => Vec::new(),
         Some(Err(why)) => at.differs(why),
-        _ => at.differs(format!("a text with {}", pattern.written)),
+        _ => at.differs(format!("text that matches {}", pattern.written)),
     }
 }
 

@@ -126,7 +126,7 @@ impl<'a> Expectations<'a> {
 
     fn unknown(&mut self, entry: &MapEntry) {
         let name = entry.name();
-        let message = format!("unknown key {name} of expect");
+        let message = format!("unknown key {name} in expect");
         let found = self.source.error("test.expected", message, entry.key.span);
         let help = match nearest(&name.replace('-', "_"), KEYS) {
             Some(near) => format!("did you mean {near}?"),
@@ -251,7 +251,8 @@ impl<'a> Expectations<'a> {
         };
         let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | ' ');
         if name.is_empty() || !name.chars().all(is_plain) {
-            let message = "snapshot must be true, or a name of letters, digits, - and _";
+            let message =
+                "snapshot must be true, or a name that consists of letters, digits, - and _";
             return self.error(message, node.span);
         }
         let expectation = Expectation::Snapshot(name, node.span);

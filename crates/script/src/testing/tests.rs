@@ -244,7 +244,7 @@ async fn what_is_wrong_with_a_fixture_is_told_at_once() {
     for expected in [
         "a.fixture.yaml:1:10: unknown variable nmae in this test (did you mean name?)",
         "skip must be true or false",
-        "unknown key tols of expect (did you mean tools?)",
+        "unknown key tols in expect (did you mean tools?)",
         "unknown operator $o",
         "snapshot must be true, or a name",
         "unknown key finsh of a reply: did you mean finish?",

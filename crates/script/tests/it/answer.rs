@@ -174,7 +174,7 @@ fn nobj_is_read_however_a_model_dresses_it() {
         (
             "x\nname: \"\"\"\nendless",
             PERSON,
-            "! unclosed text: `\"\"\"` is missing at its end at line 2 column 1 of the answer",
+            "! unclosed string: the closing `\"\"\"` is missing at line 2 column 1 of the answer",
         ),
     ] {
         assert_eq!(read(AnswerFormat::NObj, text, schema), expected, "{text}");
@@ -395,7 +395,7 @@ fn declarations_that_cannot_be_meant_are_named() {
         ),
         (
             r#"[{"a": {"index": 0}}, {"b": {"index": 0}}]"#,
-            "input b: duplicate index 0: a has the same",
+            "input b: duplicate index 0: a has the same index",
         ),
         (
             r#"[{"a": {"type": "int", "default": "x"}}]"#,

@@ -105,7 +105,7 @@ fn what_is_no_javascript_either_says_where_and_why() {
         ("1 + 2)", "unexpected `)`: nothing is open here", 5),
         ("[1, 2}", "`]` is missing before `}`", 5),
         ("hello world", "unexpected `world`", 6),
-        ("'abc", "unclosed string: ' is missing at its end", 0),
+        ("'abc", "unclosed string: the closing ' is missing", 0),
         ("1 + * 2", "a value is missing before `*`", 4),
         ("12px", "`12px` is not a number", 0),
         ("a @ b", "unexpected `@`", 2),

@@ -8,50 +8,50 @@ fn every_error_has_a_place_and_a_mend() {
         (
             "---\ninput: [a]\nuser: hi",
             &[
-                "s:1:1: possibly unclosed front matter: it is read as messages (close it with a line of three dashes)",
+                "s:1:1: possibly unclosed front matter: these lines are read as messages (close it with the line `---`)",
             ],
         ),
         (
             "user: [[@file(x)]]",
             &[
-                "s:1:7: a text that begins with `[[` needs quotes (write \"[[…\", or '[[…' if it contains double quotes)",
+                "s:1:7: a string that begins with `[[` needs quotes (write \"[[…\", or '[[…' if it contains double quotes)",
             ],
         ), //
         (
             "user: [[A]]",
-            &["s:1:7: a text that begins with `[[` needs quotes (write \"[[…]]\")"],
+            &["s:1:7: a string that begins with `[[` needs quotes (write \"[[…]]\")"],
         ), //
         (
             "[[A]]",
-            &["s:1:1: a text that begins with `[[` needs quotes (write \"[[…]]\")"],
+            &["s:1:1: a string that begins with `[[` needs quotes (write \"[[…]]\")"],
         ), //
         (
             "user: {{x}}\nuser: ok",
             &[
-                "s:1:7: a text that begins with `{{` needs quotes (write \"{{…\", or '{{…' if it contains double quotes)",
+                "s:1:7: a string that begins with `{{` needs quotes (write \"{{…\", or '{{…' if it contains double quotes)",
             ],
         ),
         (
             "a\nuser: b: c\nd\nuser: @x",
             &[
-                "s:2:8: not YAML: mapping values are not allowed in this context (quote a text that contains `: `)",
-                "s:4:7: a text cannot begin with `@` (quote the text)",
+                "s:2:8: not YAML: mapping values are not allowed in this context (quote a string that contains `: `)",
+                "s:4:7: a string without quotes cannot begin with `@` (quote the string)",
             ],
         ),
         (
             "@dobby hi",
-            &["s:1:1: a text cannot begin with `@` (quote the text)"],
+            &["s:1:1: a string without quotes cannot begin with `@` (quote the string)"],
         ), //
         (
             "- a: 1\n  b: 2",
             &[
-                "s:2:3: `a` and `b` are in one item, which has neither a directive nor a `role` (start each message with its role at the left edge, or with `- `)",
+                "s:2:3: `a` and `b` are in the same list item, which has neither a directive nor a `role` (start each message with its role at the left edge, or with `- `)",
             ],
         ), //
         (
             "- user: a\n  templateFromat: golang",
             &[
-                "s:2:3: `user` and `templateFromat` are in one item, which has neither a directive nor a `role` (did you mean `templateFormat`?)",
+                "s:2:3: `user` and `templateFromat` are in the same list item, which has neither a directive nor a `role` (did you mean `templateFormat`?)",
             ],
         ), //
         (
@@ -65,7 +65,7 @@ fn every_error_has_a_place_and_a_mend() {
         ("{}", &["s:1:1: invalid instruction: empty object"]), //
         (
             "- $a: 1\n  $b: 2",
-            &["s:2:3: `$b` and `$a` are in one item (start each instruction with `- `)"],
+            &["s:2:3: `$b` and `$a` are in the same list item (start each instruction with `- `)"],
         ),
         (
             "$: 1",
@@ -77,11 +77,11 @@ fn every_error_has_a_place_and_a_mend() {
         ), //
         (
             "$print(a: b",
-            &["s:1:1: YAML reads a part of this call as a key (quote the whole call)"],
+            &["s:1:1: YAML reads part of this call as a key (quote the whole call)"],
         ), //
         (
             "$if: x\n  then:\n    - $print(\"a # b\")",
-            &["s:3:7: unclosed call (quote the whole call: YAML ends a text at ` #`)"],
+            &["s:3:7: unclosed call (quote the whole call: YAML ends a string at ` #`)"],
         ),
         (
             "-> ",
@@ -126,7 +126,7 @@ fn every_error_has_a_place_and_a_mend() {
         (
             "!fn {a: 1}",
             &[
-                "s:1:5: a function must be code as text, not an object (write `!fn |-` and the code below it)",
+                "s:1:5: a function must be a string of code, not an object (write `!fn |-` and the code below it)",
             ],
         ), //
         (
@@ -148,13 +148,13 @@ fn every_error_has_a_place_and_a_mend() {
         (
             "---\na: [\n---\nuser: x",
             &[
-                "s:2:4: not YAML: unclosed bracket '[' (close it, or quote a text that begins with a bracket)",
+                "s:2:4: not YAML: unclosed bracket '[' (close it, or quote a string that begins with a bracket)",
             ],
         ),
         (
             "user: \"x\ny\"",
             &[
-                "s:2:1: not YAML: invalid indentation in multiline quoted scalar (indent the lines of a quoted text more than its key)",
+                "s:2:1: not YAML: invalid indentation in multiline quoted scalar (indent the lines of a quoted string more than its key)",
             ],
         ),
         (
@@ -170,27 +170,27 @@ fn every_error_has_a_place_and_a_mend() {
         (
             "> a",
             &[
-                "s:1:1: not YAML: while scanning a block scalar, did not find expected comment or line break (quote a text that begins with `|` or `>`)",
+                "s:1:1: not YAML: while scanning a block scalar, did not find expected comment or line break (quote a string that begins with `|` or `>`)",
             ],
         ), //
         (
             "| a",
             &[
-                "s:1:1: not YAML: while scanning a block scalar, did not find expected comment or line break (quote a text that begins with `|` or `>`)",
+                "s:1:1: not YAML: while scanning a block scalar, did not find expected comment or line break (quote a string that begins with `|` or `>`)",
             ],
         ), //
         (
             "%a",
-            &["s:1:1: a text cannot begin with `%` (quote the text)"],
+            &["s:1:1: a string without quotes cannot begin with `%` (quote the string)"],
         ), //
         (
             "user: &a x\nuser: *b",
-            &["s:2:7: undefined anchor `&b` (quote a text that begins with `*`)"],
+            &["s:2:7: undefined anchor `&b` (quote a string that begins with `*`)"],
         ),
         (
             "$for: 3\n  as: x\n do: y",
             &[
-                "s:3:4: not YAML: mapping values are not allowed in this context (quote a text that contains `: `)",
+                "s:3:4: not YAML: mapping values are not allowed in this context (quote a string that contains `: `)",
             ],
         ), //
     ];

@@ -146,7 +146,7 @@ impl FileText {
                 self.name
             );
             return Err(problem(ErrorCode::RequestBody, message).with_hint(
-                "use an ending that selects the format, such as greet.prompt or greet.prompty",
+                "use a file extension that selects the format, such as greet.prompt or greet.prompty",
             ));
         }
         Ok(InlinePrompt::File {
@@ -432,8 +432,9 @@ pub(crate) async fn render(
 
 fn either_or(found: &str) -> ApiError {
     let message = format!("the body must have either prompt_id or template, but has {found}");
-    problem(ErrorCode::RequestBody, message)
-        .with_hint("send {\"prompt_id\": \"…\"}, or {\"template\": \"…\"}, with \"variables\"")
+    problem(ErrorCode::RequestBody, message).with_hint(
+        "send {\"prompt_id\": \"…\"} or {\"template\": \"…\"}, and the values in \"variables\"",
+    )
 }
 
 pub(super) fn inline_disabled() -> ApiError {

@@ -97,7 +97,7 @@ pub(crate) async fn get_trace(call: RequestContext, Id(id): Id) -> Result<Respon
     let found = found.map_err(DefinitionError::Store)?;
     let trace = found.ok_or_else(|| {
         let message = format!("unknown trace {id:?}");
-        problem(ErrorCode::NotFound, message).with_hint("GET /v1/traces lists them")
+        problem(ErrorCode::NotFound, message).with_hint("GET /v1/traces lists the traces")
     })?;
     json_body(&TraceDetail {
         cost_usd: cost_of_trace(&trace),

@@ -68,7 +68,7 @@ enum JobStatus {
 impl ProviderHandoff<'_> {
     pub(super) async fn work(&self) -> Result<ChunkResult, StoreError> {
         let Some(models) = self.app.models.clone() else {
-            let message = "no models are configured that have a batch API";
+            let message = "no configured model has a batch API";
             return Err(StoreError::new(StoreErrorKind::Configuration, message));
         };
         let mut jobs = Jobs::read(self.store, &self.hand.order).await?;

@@ -58,7 +58,7 @@ pub(super) fn load(
     })?;
     if first.is_empty() {
         let error = FileError::new(ErrorCode::FileForm, path, "is empty");
-        return Err(error.help("the file needs at least one line, which names its columns"));
+        return Err(error.help("the file needs at least one line that contains the column names"));
     }
     // Files that use semicolons usually have a decimal comma.
     let commas = form.separator == b';';
@@ -290,7 +290,7 @@ fn next(
     {
         let message = "unclosed quote in this row";
         let error = FileError::new(ErrorCode::FileForm, path, message).at(line);
-        return Err(error.help("end the cell with a quote, and double quotes inside it"));
+        return Err(error.help("end the cell with a quote, and write each quote inside it twice"));
     }
     Ok(!(cells.len() == 1 && last == LAST_CELL))
 }

@@ -35,7 +35,10 @@ pub(super) fn load(job: &mut LoadJob, database: &Path, files: &[PathBuf]) -> Res
             Some(FileForm::Parquet) => parquet::load(path, &table, job, &transaction)?,
             None => {
                 let endings: Vec<_> = FileForm::endings().collect();
-                let message = format!("unknown file ending: must be .{}", endings.join(", ."));
+                let message = format!(
+                    "unknown file extension: must be one of .{}",
+                    endings.join(", .")
+                );
                 return Err(FileError::new(ErrorCode::FileForm, path, message));
             }
         }

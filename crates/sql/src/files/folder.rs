@@ -47,7 +47,7 @@ impl PrivateFolder {
         let path = parent.join(name);
         let wrong = |error: std::io::Error| {
             FileError::new(ErrorCode::FileRoom, &path, format!("cannot be created: {error}")).help(
-                "files are loaded into the folder for temporary files; set TMPDIR to one with free space",
+                "data files are loaded into the temporary folder; set TMPDIR to a folder with free space",
             )
         };
         let mut builder = DirBuilder::new();

@@ -90,13 +90,13 @@ impl LoadJob {
     pub(super) fn too_many_rows(&self, path: &Path) -> FileError {
         let message = format!("more than {} rows (sql.file_rows)", self.options.rows);
         FileError::new(ErrorCode::FileLimit, path, message)
-            .help("raise sql.file_rows, or load a part of the file")
+            .help("raise sql.file_rows, or load only part of the file")
     }
 
     pub(super) fn too_many_bytes(&self, path: &Path) -> FileError {
         let message = format!("more than {} bytes (sql.file_bytes)", self.options.bytes);
         FileError::new(ErrorCode::FileLimit, path, message)
-            .help("raise sql.file_bytes, or load a part of the file")
+            .help("raise sql.file_bytes, or load only part of the file")
     }
 
     pub(super) fn too_long_row(&self, path: &Path, line: u64) -> FileError {
@@ -121,6 +121,6 @@ pub(super) fn read_error(path: &Path, error: &std::io::Error) -> FileError {
 /// Returns the error of a database that cannot be written.
 pub(super) fn write_error(database: &Path, error: &rusqlite::Error) -> FileError {
     FileError::new(ErrorCode::FileRoom, database, error.to_string()).help(
-        "files are loaded into the folder for temporary files; set TMPDIR to one with free space",
+        "data files are loaded into the temporary folder; set TMPDIR to a folder with free space",
     )
 }

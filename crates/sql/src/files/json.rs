@@ -53,7 +53,7 @@ pub(super) fn load(
     })?;
     if columns.is_empty() {
         let error = FileError::new(ErrorCode::FileForm, path, "has no rows with keys");
-        return Err(error.help("write one JSON object a line"));
+        return Err(error.help("write one JSON object per line"));
     }
     let types: Vec<Type> = columns.iter().map(InferredColumn::settle).collect();
     let made = columns.into_iter().zip(&types);
@@ -231,9 +231,9 @@ fn wrong(path: &Path, line: u64, text: &str, error: &serde_json::Error) -> FileE
         ..FileError::new(ErrorCode::FileForm, path, message).at(line)
     }
     .help(if is_array {
-        "write one JSON object a line, without an array around them: jq -c '.[]' FILE"
+        "write one JSON object per line, not in an array: jq -c '.[]' FILE"
     } else {
-        "write one JSON object a line, without line ends inside: jq -c . FILE"
+        "write one JSON object per line, without line breaks inside an object: jq -c . FILE"
     })
 }
 

@@ -88,7 +88,7 @@ pub(super) fn bounded(path: &Path, columns: usize) -> Result<(), FileError> {
     }
     let message = format!("too many columns: {columns} (limit {MOST_COLUMNS} in SQLite)");
     let error = FileError::new(ErrorCode::FileLimit, path, message);
-    Err(error.help("remove columns, or turn them into rows of name and value"))
+    Err(error.help("remove columns, or store each one as a row with its name and value"))
 }
 
 #[cfg(test)]

@@ -179,7 +179,7 @@ fn detect_encoding(
         return Encoding::for_label(name.as_bytes()).ok_or_else(|| {
             let message = format!("unknown encoding {name:?} in sql.file_encoding");
             FileError::new(ErrorCode::FileEncoding, path, message)
-                .help("use utf-8, utf-16le, gbk, big5, shift_jis, windows-1252 or another name of encoding.spec.whatwg.org")
+                .help("use utf-8, utf-16le, gbk, big5, shift_jis, windows-1252 or another name from encoding.spec.whatwg.org")
         });
     }
     // Text does not contain zero bytes, but in UTF-16 every other byte of ASCII text is zero.
@@ -221,7 +221,7 @@ pub(super) fn text_error(
             };
             let message = format!("byte {value:#04x} at offset {at} is not valid {name}");
             let error = FileError::new(ErrorCode::FileEncoding, path, message).at(line);
-            error.help(if known { "the file has another encoding than sql.file_encoding".to_owned() } else { format!(
+            error.help(if known { "the encoding of the file differs from sql.file_encoding".to_owned() } else { format!(
                 "save it as UTF-8, or set its encoding: sql.file_encoding = \"{}\" (QUILLET_SQL_FILE_ENCODING)",
                 guess(path)
             ) })

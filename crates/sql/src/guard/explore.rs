@@ -249,7 +249,7 @@ pub(super) fn explained_query(text: &TokenizedQuery<'_>) -> Option<usize> {
 
 /// Returns the first token of the explained query; `None` if the statement describes a table.
 fn explained(text: &TokenizedQuery<'_>) -> Result<Option<usize>, GuardError> {
-    let help = "allowed: EXPLAIN of a query that reads, without ANALYZE";
+    let help = "allowed: EXPLAIN without ANALYZE, for queries that only read";
     let mut at = 1;
     // An opening parenthesis starts either options or a query: `EXPLAIN (SELECT 1)`.
     if text

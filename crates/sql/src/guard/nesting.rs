@@ -101,7 +101,7 @@ pub(super) fn check(source: &str, tokens: &[Token], depth: usize) -> Result<(), 
         }
         let nested = levels.len() - 1 + prefixes;
         if nested > depth {
-            let message = format!("the query nests more than {depth} levels deep");
+            let message = format!("the query is nested more than {depth} levels deep");
             return Err(refusal(source, token, message));
         }
         if links > LINKS {

@@ -183,7 +183,7 @@ impl QueryReader<'_> {
             || select.value_table_mode.is_some();
         if foreign {
             let title = self.text.dialect.title();
-            let message = format!("this SELECT has a clause that {title} does not have");
+            let message = format!("this SELECT has a clause that {title} does not support");
             let place = self.range(select.select_token.0.span);
             return Err(self.refuse(ErrorCode::GuardClause, &message, place));
         }
@@ -217,7 +217,7 @@ impl QueryReader<'_> {
             | TableFactor::NestedJoin { .. } => Ok(()),
             _ => {
                 let title = self.text.dialect.title();
-                let message = format!("{title} has no table expression of this form");
+                let message = format!("{title} does not support this form of table expression");
                 Err(self.refuse(ErrorCode::GuardClause, &message, self.range(factor.span())))
             }
         }

@@ -113,7 +113,7 @@ impl<'a> TokenizedQuery<'a> {
         }
         Err(
             fail(ErrorCode::GuardProse, "this is not a query".to_owned())
-                .help("give only the SQL, starting with SELECT or WITH"),
+                .help("send only the SQL, starting with SELECT or WITH"),
         )
     }
 
@@ -284,7 +284,7 @@ fn check_beginning(source: &str, dialect: SqlDialect) -> Result<(), GuardError> 
         return Err(
             GuardError::new(ErrorCode::GuardProse, "the query is inside a code fence")
                 .at(source, &(start..start + 3))
-                .help("give only the SQL, without the lines of three backquotes"),
+                .help("send only the SQL, without the code fence"),
         );
     }
     if dialect == SqlDialect::Sqlite && rest.starts_with('.') {
@@ -299,7 +299,7 @@ fn client(source: &str, span: &Range<usize>) -> GuardError {
         "this is a command of a client program, not SQL",
     )
     .at(source, span)
-    .help("give only the SQL")
+    .help("send only the SQL")
 }
 
 fn check_token(source: &str, dialect: SqlDialect, token: &Token) -> Result<(), GuardError> {
@@ -309,11 +309,11 @@ fn check_token(source: &str, dialect: SqlDialect, token: &Token) -> Result<(), G
             Kind::BlockComment => ("comment", "end it with */"),
             Kind::Quoted => (
                 "quoted name",
-                "end it with its quote, and double quotes inside it",
+                "end it with the same quote, and write each such quote inside it twice",
             ),
             _ => (
                 "text",
-                "end it with a quote, and double quotes inside it: 'O''Brien'",
+                "end it with a quote, and write each quote inside it twice: 'O''Brien'",
             ),
         };
         let message = format!("unclosed {what}");

@@ -36,7 +36,7 @@ const LEVELS: usize = 40;
 pub fn format(sql: &str, dialect: SqlDialect) -> Result<String, GuardError> {
     let tokens = lexer::tokens(sql, dialect);
     if let Some(open) = tokens.iter().find(|token| !token.closed) {
-        let message = "unclosed text, name or comment";
+        let message = "unclosed string, name or comment";
         return Err(GuardError::new(ErrorCode::GuardSyntax, message).at(sql, &open.span));
     }
     check_start(sql, &tokens)?;

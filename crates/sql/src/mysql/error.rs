@@ -18,7 +18,7 @@ pub(super) fn at_connect(error: &Error, url: &ConnectionUrl) -> DatabaseError {
             other => match reason(other) {
                 // The TLS library does not accept a CA certificate as a server certificate.
                 said if said.contains("CaUsedAsEndEntity") => format!(
-                    "{said}: its certificate is that of an authority, as created by openssl req -x509; give \
+                    "{said}: its certificate belongs to a certificate authority, as created by openssl req -x509; give \
                      the server one that an authority signed, or create it with -addext \
                      basicConstraints=critical,CA:FALSE"
                 ),

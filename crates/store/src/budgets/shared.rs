@@ -55,7 +55,7 @@ impl<B: Budgets> SharedBudgets<B> {
                 if !was_alone {
                     tracing::warn!(
                         target: "quillet::budgets",
-                        "{error}; until it answers, this process counts budgets alone (budget.alone)"
+                        "{error}; until it answers, this process counts budgets on its own (budget.alone)"
                     );
                 }
                 None

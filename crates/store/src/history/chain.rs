@@ -186,7 +186,7 @@ impl VersionChain {
                 None if number > last => added.push(kept.clone()),
                 _ => {
                     let message = format!(
-                        "{}: version {number} differs from that of the import",
+                        "{}: version {number} differs from the imported version",
                         key.id()
                     );
                     return Err(StoreError::new(StoreErrorKind::Conflict, message));

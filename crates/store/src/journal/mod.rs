@@ -104,7 +104,7 @@ impl JournalOptions {
 
 /// Error for a run id that already exists.
 pub(crate) fn exists(run: &str) -> StoreError {
-    let message = format!("run id {run:?}: a run with this id exists, choose another id");
+    let message = format!("run id {run:?}: a run with this id exists; choose another id");
     StoreError::new(StoreErrorKind::Conflict, message)
 }
 
@@ -124,7 +124,7 @@ pub(crate) fn unreadable(run: &str, number: u64, error: &serde_json::Error) -> S
 
 /// Error for removing a run that has not ended.
 pub(crate) fn not_ended(run: &str) -> StoreError {
-    let message = format!("run id {run:?}: the run has not ended, cancel it first");
+    let message = format!("run id {run:?}: the run has not ended; cancel it first");
     StoreError::new(StoreErrorKind::Conflict, message)
 }
 

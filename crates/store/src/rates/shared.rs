@@ -42,7 +42,7 @@ impl<R: Rates> SharedRates<R> {
                 if !was_alone {
                     tracing::warn!(
                         target: "quillet::rates",
-                        "{error}; until it answers, this replica applies model rate limits alone"
+                        "{error}; until it answers, this replica applies model rate limits on its own"
                     );
                 }
                 None

@@ -56,6 +56,6 @@ pub(crate) fn given_up(run: &str) -> StoreError {
 
 /// Error for a run id that is already active, because two runs would write to one log.
 pub(crate) fn already_running(run: &str) -> StoreError {
-    let message = format!("run id {run:?}: a run with this id is in progress, choose another id");
+    let message = format!("run id {run:?}: a run with this id is in progress; choose another id");
     StoreError::new(StoreErrorKind::Refused, message)
 }

@@ -128,7 +128,7 @@ impl ValueComparison<'_, '_> {
             self.from.name(),
             self.to.name()
         );
-        let help = "declare it as an integer or a text";
+        let help = "declare it as an integer or as text";
         self.findings.note(span, message, help);
     }
 
@@ -163,8 +163,8 @@ impl ValueComparison<'_, '_> {
             return;
         }
         if *shape != VariableType::Unknown {
-            let message = format!("{} is compared with a text, but is not a text", shown(path));
-            let help = "formats agree only on texts";
+            let message = format!("{} is compared with text, but is not text", shown(path));
+            let help = "formats compare only text in the same way";
             return self.findings.reject_with_help(span, message, help);
         }
         let name = shown(path);
@@ -194,7 +194,7 @@ impl ValueComparison<'_, '_> {
                 "the loop iterates over {}, which is not declared as a list",
                 shown(path)
             );
-            let help = "formats agree only on loops over lists";
+            let help = "formats handle only loops over lists in the same way";
             self.findings.reject_with_help(span, message, help);
         }
     }
@@ -217,7 +217,7 @@ impl ValueComparison<'_, '_> {
         };
         let [from, to] = [self.from, self.to];
         let message = format!(
-            "exact only if these are texts or whole numbers: {} ({})",
+            "exact only if these are text or whole numbers: {} ({})",
             self.undeclared.names.join(", "),
             difference(from, to)
         );

@@ -125,8 +125,8 @@ fn references_are_known_without_rendering() {
 /// Templates that do not compile, with the columns of the errors and a word of the message or the
 /// help.
 const BROKEN: &[(&str, &[usize], &str)] = &[
-    ("é } {name", &[3, 5], "write }} for a brace that is text"),
-    ("{", &[1], "write {{ for a brace that is text"),
+    ("é } {name", &[3, 5], "write }} for a literal brace"),
+    ("{", &[1], "write {{ for a literal brace"),
     ("{name", &[1], "close the field with }"),
     ("{na{me}", &[4], "unexpected '{' in field name"),
     ("{} {0}", &[1, 4], "name the variable"),
@@ -158,9 +158,9 @@ fn errors_of_compiling_name_the_place_and_the_mend() {
 /// Templates that fail at render time, with the column and a word of the message or the help.
 const FAILING: &[(&str, usize, &str)] = &[
     ("é {nme}", 3, "did you mean name?"),
-    ("{ \"a\": 1}", 1, "write {{ and }} for braces that are text"),
+    ("{ \"a\": 1}", 1, "write {{ and }} for literal braces"),
     ("{d[x]}", 1, "no key 'x'"),
-    ("{d[1]}", 1, "digits in brackets are a number"),
+    ("{d[1]}", 1, "digits in brackets are an index"),
     ("{l[2]}", 1, "list index out of range"),
     ("{l[-1]}", 1, "list indices must be numbers, not '-1'"),
     ("{name[9]}", 1, "string index out of range"),

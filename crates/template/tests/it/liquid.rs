@@ -222,7 +222,7 @@ fn mistakes_have_a_place_and_a_mend() {
     let cases = [
         (
             "a\n{% if x %}b",
-            "t:2:1: this if does not end (end it with {% endif %})",
+            "t:2:1: this if is not closed (end it with {% endif %})",
         ),
         (
             "{% fro i in l %}",
@@ -238,15 +238,15 @@ fn mistakes_have_a_place_and_a_mend() {
         ),
         (
             "{{ 'x }}",
-            "t:1:4: unexpected character '\\'' (the text has no end: quotes cannot be escaped)",
+            "t:1:4: unexpected character '\\'' (close the string; quotes inside it cannot be escaped)",
         ),
         (
             "{% for i in l limt: 2 %}",
-            "t:1:15: \"limt\" is not a loop option (after the list: reversed, limit: n and offset: n)",
+            "t:1:15: \"limt\" is not a loop option (after the list, write reversed, limit: n or offset: n)",
         ),
         (
             "{% liquid\n  assign a = 1\n  if a\n%}",
-            "t:3:3: this if does not end (end it with {% endif %})",
+            "t:3:3: this if is not closed (end it with {% endif %})",
         ),
         (
             "{% liquid\n  echo 'a' | \n%}",
@@ -254,11 +254,11 @@ fn mistakes_have_a_place_and_a_mend() {
         ),
         (
             "{% if x %}{% endfor %}",
-            "t:1:11: endfor does not end if (write {% endif %})",
+            "t:1:11: endfor does not close if (write {% endif %})",
         ),
         (
             "{{ x }",
-            "t:1:1: unclosed output (close it with }}; a text in it cannot contain a brace)",
+            "t:1:1: unclosed output (close it with }}; a string inside it cannot contain a brace)",
         ),
         (
             "{% assign = 1 %}",
@@ -285,7 +285,7 @@ fn mistakes_have_a_place_and_a_mend() {
         ),
         (
             "{% if x < 1 %}{% endif %}",
-            "t:1:1: a text cannot be compared with a integer",
+            "t:1:1: cannot compare text with integer",
         ),
         (
             "{% include 'gone' %}",

@@ -204,7 +204,7 @@ const BROKEN: &[(&str, &[usize], &str)] = &[
     ("{{#a}}{{#b}}", &[1, 7], "close it with {{/a}}"),
     ("{{#a}}{{#b}}{{/a}}", &[13], "close {{#b}} of line 1"),
     ("{{#a}}{{/b}}{{/a}}", &[7], "before {{/b}}"),
-    ("{{=<%=}}", &[1], "name two delimiters"),
+    ("{{=<%=}}", &[1], "write two delimiters"),
     ("{{<parent}}", &[1], "inheritance"),
     (
         "{{$x}}{{/x}}",

@@ -157,7 +157,7 @@ fn errors_of_compiling_name_the_place_and_the_mend() {
         (
             "a\n  {{$user.name}} {{$}}",
             &[
-                "t:2:5: The variable name 'user.name' contains invalid characters. Only alphanumeric chars and underscore are allowed (there are no paths: give the inner value as a variable of its own)",
+                "t:2:5: The variable name 'user.name' contains invalid characters. Only alphanumeric chars and underscore are allowed (paths are not supported: pass the inner value as a separate variable)",
                 "t:2:20: The variable name is empty",
             ],
         ),
@@ -170,7 +170,7 @@ fn errors_of_compiling_name_the_place_and_the_mend() {
         (
             "{{a-b}}",
             &[
-                "t:1:3: The function identifier 'a-b' contains invalid characters. Only alphanumeric chars, underscore and one dot are allowed (write {{$name}} for a variable and {{'{{'}} for braces that are text)",
+                "t:1:3: The function identifier 'a-b' contains invalid characters. Only alphanumeric chars, underscore and one dot are allowed (write {{$name}} for a variable and {{'{{'}} for literal braces)",
             ],
         ),
         (
@@ -210,14 +210,14 @@ fn errors_of_compiling_name_the_place_and_the_mend() {
         (
             "{{f a}}",
             &[
-                "t:1:5: A function named argument must contain a name and value separated by a '=' character. (only the first argument may be without a name, and it needs quotes or $)",
+                "t:1:5: A function named argument must contain a name and value separated by a '=' character. (only the first argument can be positional, and it needs quotes or $)",
             ],
         ),
         (
             "{{$x}} <message role=\"user\">{{$x}} {{é}}",
             &[
                 "t:1:8: unclosed <message> (close it with </message>)",
-                "t:1:38: The function identifier 'é' contains invalid characters. Only alphanumeric chars, underscore and one dot are allowed (write {{$name}} for a variable and {{'{{'}} for braces that are text)",
+                "t:1:38: The function identifier 'é' contains invalid characters. Only alphanumeric chars, underscore and one dot are allowed (write {{$name}} for a variable and {{'{{'}} for literal braces)",
             ],
         ),
     ];

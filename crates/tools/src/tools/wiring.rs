@@ -180,7 +180,7 @@ impl Tools {
 
 fn has_module(module: &Module) -> Result<(), ToolBuildError> {
     if module.name.is_empty() {
-        let why = "the url is relative, so the tool needs a \"module\" that it is relative to";
+        let why = "the url is relative, so the tool needs a \"module\" whose base_url it extends";
         return Err(ToolBuildError::Field("url", why.to_owned()));
     }
     Ok(())

@@ -55,7 +55,7 @@ async fn errors_have_places_and_mends() {
         ),
         (
             r#"{"restful": {"url": "http://169.254.169.254/"}}"#,
-            "tools:t:1:21: restful.url: 169.254.169.254 is at 169.254.169.254, a link-local address, and tools may not connect there",
+            "tools:t:1:21: restful.url: tools may not connect to 169.254.169.254: 169.254.169.254 is a link-local address",
         ),
         (
             r#"{"type": "restful", "url": "/x", "parameters": {"type": "objekt"}}"#,

@@ -237,7 +237,7 @@ async fn names_of_metadata_services_are_refused() {
         .await;
         let findings = texts(&found.warnings);
         assert!(
-            findings.contains("169.254.169.254, a link-local"),
+            findings.contains("169.254.169.254 is a link-local"),
             "{findings}"
         );
     }

@@ -22,50 +22,50 @@ fn findings_have_a_place_and_a_mend() {
         (
             "a: b: c",
             &[
-                "t:1:5: not YAML: mapping values are not allowed in this context (quote a text that contains `: `)",
+                "t:1:5: not YAML: mapping values are not allowed in this context (quote a string that contains `: `)",
             ],
         ),
         (
             "user: [[@file(x)]]",
             &[
-                "t:1:7: a text that begins with `[[` needs quotes (write \"[[…\", or '[[…' if it contains double quotes)",
+                "t:1:7: a string that begins with `[[` needs quotes (write \"[[…\", or '[[…' if it contains double quotes)",
             ],
         ),
         (
             "user: [[A]] and more",
             &[
-                "t:1:7: a text that begins with `[[` needs quotes (write \"[[…\", or '[[…' if it contains double quotes)",
+                "t:1:7: a string that begins with `[[` needs quotes (write \"[[…\", or '[[…' if it contains double quotes)",
             ],
         ),
         (
             "user: {{x}}",
             &[
-                "t:1:7: a text that begins with `{{` needs quotes (write \"{{…\", or '{{…' if it contains double quotes)",
+                "t:1:7: a string that begins with `{{` needs quotes (write \"{{…\", or '{{…' if it contains double quotes)",
             ],
         ),
         (
             "a: 1\nuser: {{x}} {{y}}\nb: 2",
             &[
-                "t:2:7: a text that begins with `{{` needs quotes (write \"{{…\", or '{{…' if it contains double quotes)",
+                "t:2:7: a string that begins with `{{` needs quotes (write \"{{…\", or '{{…' if it contains double quotes)",
             ],
         ),
         (
             "- {% if a %}x{% endif %}",
             &[
-                "t:1:3: a text that begins with `{%` needs quotes (write \"{%…\", or '{%…' if it contains double quotes)",
+                "t:1:3: a string that begins with `{%` needs quotes (write \"{%…\", or '{%…' if it contains double quotes)",
             ],
         ),
         (
             "user: @dobby hi",
-            &["t:1:7: a text cannot begin with `@` (quote the text)"],
+            &["t:1:7: a string without quotes cannot begin with `@` (quote the string)"],
         ),
         (
             "user: `x`",
-            &["t:1:7: a text cannot begin with ``` (quote the text)"],
+            &["t:1:7: a string without quotes cannot begin with ``` (quote the string)"],
         ),
         (
             "user: %x",
-            &["t:1:7: a text cannot begin with `%` (quote the text)"],
+            &["t:1:7: a string without quotes cannot begin with `%` (quote the string)"],
         ),
         (
             "a:\n\tb: 1",
@@ -78,19 +78,19 @@ fn findings_have_a_place_and_a_mend() {
         (
             "a: [1, 2",
             &[
-                "t:1:4: not YAML: unclosed bracket '[' (close it, or quote a text that begins with a bracket)",
+                "t:1:4: not YAML: unclosed bracket '[' (close it, or quote a string that begins with a bracket)",
             ],
         ),
         (
             "a: {b: 1",
             &[
-                "t:1:4: not YAML: unclosed bracket '{' (close it, or quote a text that begins with a bracket)",
+                "t:1:4: not YAML: unclosed bracket '{' (close it, or quote a string that begins with a bracket)",
             ],
         ),
         (
             "a: 'x' y",
             &[
-                "t:1:8: not YAML: invalid trailing content after single-quoted scalar (quote the entire text, not a part of it)",
+                "t:1:8: not YAML: invalid trailing content after single-quoted scalar (quote the entire string, not only part of it)",
             ],
         ),
         (
@@ -108,17 +108,17 @@ fn findings_have_a_place_and_a_mend() {
         (
             "a: 1\n b: 2",
             &[
-                "t:2:3: not YAML: mapping values are not allowed in this context (quote a text that contains `: `)",
+                "t:2:3: not YAML: mapping values are not allowed in this context (quote a string that contains `: `)",
             ],
         ),
         ("a: 1\na: 2", &["t:2:1: duplicate key `a`: first on line 1"]),
         (
             "a: *x",
-            &["t:1:4: undefined anchor `&x` (quote a text that begins with `*`)"],
+            &["t:1:4: undefined anchor `&x` (quote a string that begins with `*`)"],
         ),
         (
             "&a [*a]",
-            &["t:1:5: an anchor cannot contain itself (quote a text that begins with `*`)"],
+            &["t:1:5: an anchor cannot contain itself (quote a string that begins with `*`)"],
         ),
         (
             "<<: 1",
@@ -134,22 +134,22 @@ fn findings_have_a_place_and_a_mend() {
         ),
         (
             "a: !!python/name:os.system x",
-            &["t:1:4: unknown tag `!!python/name:os.system` (quote a text that begins with `!`)"],
+            &["t:1:4: unknown tag `!!python/name:os.system` (quote a string that begins with `!`)"],
         ),
         (
             "a: !<tag:x> x",
-            &["t:1:4: unknown tag `!<tag:x>` (quote a text that begins with `!`)"],
+            &["t:1:4: unknown tag `!<tag:x>` (quote a string that begins with `!`)"],
         ),
         (
             "a: 1\n---\nb: 2",
             &[
-                "t:2:1: unexpected second document (a text holds one document: remove `---` or `...`)",
+                "t:2:1: unexpected second document (only one document is allowed: remove `---` or `...`)",
             ],
         ),
         (
             "a: |x\n  y",
             &[
-                "t:1:4: not YAML: while scanning a block scalar, did not find expected comment or line break (quote a text that begins with `|` or `>`)",
+                "t:1:4: not YAML: while scanning a block scalar, did not find expected comment or line break (quote a string that begins with `|` or `>`)",
             ],
         ),
         (
@@ -161,26 +161,26 @@ fn findings_have_a_place_and_a_mend() {
         (
             "a: \"x\ny\"",
             &[
-                "t:2:1: not YAML: invalid indentation in multiline quoted scalar (indent the lines of a quoted text more than its key)",
+                "t:2:1: not YAML: invalid indentation in multiline quoted scalar (indent the lines of a quoted string more than its key)",
             ],
         ),
         (
             "a: -",
             &[
-                "t:1:4: not YAML: block sequence entries are not allowed in this context (quote a text that begins with this)",
+                "t:1:4: not YAML: block sequence entries are not allowed in this context (quote a string that begins with this)",
             ],
         ),
         (
             "a: ]",
-            &["t:1:4: not YAML: misplaced bracket (quote a text that begins with this)"],
+            &["t:1:4: not YAML: misplaced bracket (quote a string that begins with this)"],
         ),
         (
             "a: }",
-            &["t:1:4: not YAML: misplaced bracket (quote a text that begins with this)"],
+            &["t:1:4: not YAML: misplaced bracket (quote a string that begins with this)"],
         ),
         (
             "%foo",
-            &["t:1:1: a text cannot begin with `%` (quote the text)"],
+            &["t:1:1: a string without quotes cannot begin with `%` (quote the string)"],
         ),
     ];
     for (text, expected) in table {

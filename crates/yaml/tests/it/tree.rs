@@ -236,6 +236,6 @@ fn values_are_read_without_places() {
     let error = parse_value("a: !fn x").expect_err("no tags");
     assert_eq!(
         error[0].to_string(),
-        "text:1:4: unknown tag `!fn` (quote a text that begins with `!`)"
+        "text:1:4: unknown tag `!fn` (quote a string that begins with `!`)"
     );
 }

@@ -193,7 +193,9 @@ class Catalogue(_service.Catalogue):
 def _which(label: str | None, version: int | None) -> str | int | None:
     if label is not None and version is not None:
         raise OptionError(
-            "a label and a version cannot be combined", code="option.value", hint="give one of them"
+            "a label and a version cannot be combined",
+            code="option.value",
+            hint="pass only one of them",
         )
     return version if label is None else label
 

@@ -45,7 +45,7 @@ def read(
                 raise OptionError(
                     f"tools[{name!r}] has no {', '.join(sorted(unknown))}",
                     code="option.value",
-                    hint="it has call, description, parameters",
+                    hint="valid names are call, description, parameters",
                 )
         if not callable(call):
             raise OptionError(

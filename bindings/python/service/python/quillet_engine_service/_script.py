@@ -104,7 +104,7 @@ def _begin(
         raise OptionError(
             "model cannot be called",
             code="option.value",
-            hint="give a function of messages that returns a text",
+            hint="pass a function that takes messages and returns a string",
         )
     functions, described = _functions.read(tools)
     watch = options.pop("on_event", None)

@@ -111,8 +111,7 @@ async fn follow(
 ) -> Result<Kept, CliError> {
     loop {
         let batch = batching.store.batch(id).await?;
-        let batch =
-            batch.ok_or_else(|| CliError::Other(format!("batch {id} does not exist any more")))?;
+        let batch = batch.ok_or_else(|| CliError::Other(format!("batch {id} no longer exists")))?;
         progress.report(&batch);
         if batch.status.is_final() {
             return Ok(batch);

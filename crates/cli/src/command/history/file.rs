@@ -103,7 +103,7 @@ impl DefinitionFiles {
         let entry = entry.map_err(|error| CliError::Other(format!("{name}: {error}")))?;
         let Some(mut entry) = entry else {
             return Err(CliError::Usage(format!(
-                "{name}: unknown file ending for a {}",
+                "{name}: unknown file extension for a {}",
                 kind.name()
             )));
         };

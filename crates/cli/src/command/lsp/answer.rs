@@ -143,7 +143,8 @@ fn rename(
 ) -> Result<Value, LspError> {
     let open = &snapshot.open;
     let Some(spans) = editor::rename(document, at, name) else {
-        let why = "only variables can be renamed, to a name of letters, digits and _";
+        let why =
+            "only variables can be renamed, and the new name must consist of letters, digits and _";
         return Err((error::FAILED, why.to_owned()));
     };
     let edits = list(&spans, |span| {
@@ -164,7 +165,7 @@ pub(super) async fn findings(snapshot: &DocumentSnapshot) -> Vec<Value> {
         DocumentKind::TooLong => {
             let why = "the document is longer than 1 MiB and is not checked while you edit it";
             let found = open.source.warning("editor.limit", why, Span::default());
-            vec![found.help("run `quillet check` on it")]
+            vec![found.help("run `quillet check` on the file")]
         }
         DocumentKind::Fixture => {
             let read = testing::read(open.source.clone(), &TemplateFactory::standard()).await;

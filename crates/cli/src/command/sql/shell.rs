@@ -239,7 +239,7 @@ impl SqlShell<'_> {
                 terminal::note(if self.runs {
                     "queries run without confirmation; .run off restores it"
                 } else {
-                    "queries need confirmation; .run on runs them immediately"
+                    "queries need confirmation; with `.run on`, they run immediately"
                 });
             }
             _ => terminal::note(&dot::help()),

@@ -112,7 +112,7 @@ fn bad_input_names_the_thing_the_place_and_the_mend() {
             &["empty does not have the layout of a store", "prompts/"],
         ),
         (&["push", "nowhere"], 1, &["nowhere: "]),
-        (&["push", "no.md"], 2, &["no.md: unknown file ending"]),
+        (&["push", "no.md"], 2, &["no.md: unknown file extension"]),
         (
             &["push", "a/hello.gotmpl", "--label", "7"],
             2,

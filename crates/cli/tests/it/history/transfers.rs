@@ -58,7 +58,7 @@ fn an_import_that_broke_off_is_begun_again_and_doubles_nothing() {
     );
     assert!(
         done.err
-            .contains("greet.hello: version 1 differs from that of the import"),
+            .contains("greet.hello: version 1 differs from the imported version"),
         "{done:?}"
     );
     assert_eq!(third.versions("greet.hello"), ["1 store \"\" latest"]);

@@ -34,7 +34,7 @@ pub enum ForkError {
     #[error("unknown durable run {0:?}")]
     NoRun(String),
     /// The run has no such event.
-    #[error("the run has {last} steps: unknown step {at}")]
+    #[error("unknown step {at}: the run has {last} steps")]
     NoStep {
         /// The requested number.
         at: u64,

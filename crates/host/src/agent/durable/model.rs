@@ -83,7 +83,7 @@ impl ScriptModel {
 
     async fn ask(&self, mut request: ChatRequest) -> Result<ChatStream, ModelError> {
         let Some(place) = call_sequence::next_place() else {
-            let message = "a question of a durable script has no place in it";
+            let message = "unexpected model call: it is not part of the durable script";
             return Err(ModelError::new(ModelErrorKind::Configuration, message));
         };
         let Some(busy) = self.book.enter() else {

@@ -161,7 +161,7 @@ fn answer(result: Result<RecordedOutput, RecordedFailure>) -> Result<ToolAnswer,
 }
 
 fn timeout_error() -> ToolError {
-    let message = "The call took longer than it may and was stopped.";
+    let message = "The call exceeded its time limit and was stopped.";
     ToolError::new(ToolErrorKind::Timeout, message)
 }
 

@@ -102,7 +102,7 @@ struct JournaledTool {
 impl JournaledTool {
     async fn make(&self, arguments: Map, context: &ToolContext) -> Result<ToolAnswer, ToolError> {
         let Some(place) = call_sequence::next_place() else {
-            let message = "a call of a durable script has no place in it";
+            let message = "unexpected tool call: it is not part of the durable script";
             return Err(ToolError::new(ToolErrorKind::Protocol, message));
         };
         let book = &self.keeping.book;

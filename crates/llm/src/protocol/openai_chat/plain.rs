@@ -190,7 +190,7 @@ impl<'de> Deserialize<'de> for TextPresence {
             type Value = TextPresence;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a text")
+                f.write_str("a string")
             }
 
             fn visit_str<E: de::Error>(self, text: &str) -> Result<TextPresence, E> {

@@ -33,7 +33,7 @@ fn every_finding_has_its_place() {
             "p.prompt",
             "---\nmodel: x\nB",
             "p.prompt:1:1: ",
-            "end it with a line `---`",
+            "end the front matter with a line `---`",
         ),
         (
             "p.prompt",
@@ -150,7 +150,7 @@ fn every_finding_has_its_place() {
             "p.yaml",
             "template: x\ninput_variables:\n  - name: a\n    default: [1]\n",
             "p.yaml:4:14: ",
-            "quote it",
+            "quote the value",
         ),
         (
             "p.yaml",

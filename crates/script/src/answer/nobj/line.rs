@@ -41,7 +41,7 @@ pub(super) fn lines(text: &str, before: usize) -> Result<Vec<NobjLine<'_>>, Answ
             let (block, closed) = block(opened, &mut rest);
             if !closed {
                 // An unclosed text would include all later fields, so it is an error.
-                let message = "unclosed text: `\"\"\"` is missing at its end";
+                let message = "unclosed string: the closing `\"\"\"` is missing";
                 return Err(
                     AnswerParseError::new(message).with_position(line.number, line.indent + 1)
                 );

@@ -257,7 +257,7 @@ fn check_approvals(
     let mut known: Vec<&str> = all.iter().flat_map(|tool| tool.spec().names()).collect();
     known.extend(names.iter().map(String::as_str).chain([FETCH]));
     for why in asks.doubts_of_ask(&known) {
-        let help = "name an external tool; scripts and functions are not tools here";
+        let help = "use the name of an external tool; scripts and functions are not tools here";
         findings.warning("script.permission", why, node.span, help);
     }
 }

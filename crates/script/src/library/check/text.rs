@@ -186,7 +186,7 @@ impl TextChecker<'_> {
             }
             _ if !findings.full() => {
                 let why = "this call is plain text: calls in values must be expressions";
-                let help = format!("write `?=this.{inner}`, or `~{inner}` for the text");
+                let help = format!("write `?=this.{inner}`, or `~{inner}` for plain text");
                 let at = at.span(findings.source);
                 findings.warning("script.text", why, at, &help);
             }

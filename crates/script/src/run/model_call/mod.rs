@@ -276,7 +276,7 @@ impl ModelClient {
         for name in ["apiKey", "api_key", "apiUrl"] {
             if parameters.get(name).is_some() {
                 let message = format!("`{name}` in a script has no effect");
-                let help = "move keys and addresses of providers to the configuration";
+                let help = "set the keys and addresses of providers in the configuration instead";
                 self.warn("script.secret", &message, Some(help));
             }
         }

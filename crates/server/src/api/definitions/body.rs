@@ -39,7 +39,7 @@ pub(super) async fn definition(
         None => {}
         Some("file") => return file(call, kind, id, text).await,
         Some(other) => {
-            let message = format!("invalid form {other:?}: expected file, or no form");
+            let message = format!("invalid form {other:?}: set form to file, or omit it");
             return Err(problem(ErrorCode::RequestQuery, message).with_param("form"));
         }
     }
@@ -68,7 +68,7 @@ async fn file(
             format!("{id} is not stored as a prompt file, so its text cannot be replaced");
         return Err(problem(ErrorCode::RequestQuery, message)
             .with_param("form")
-            .with_hint("send its definition without form"));
+            .with_hint("omit form, and send the whole definition"));
     }
     Ok(DefinitionContent {
         text: text.into(),

@@ -39,7 +39,8 @@ pub(super) async fn expected(
         if none.trim() == "*" && !headers.contains_key(IF_MATCH) {
             return Ok(WritePrecondition::Absent);
         }
-        let message = "a write supports only If-None-Match: *, and not together with If-Match";
+        let message =
+            "writes support only If-None-Match: *, which cannot be combined with If-Match";
         return Err(problem(ErrorCode::HistoryMark, message));
     }
     let Some(tags) = text(headers, &IF_MATCH)? else {
@@ -103,7 +104,7 @@ fn tag(text: &str) -> Result<EntityTag, ApiError> {
 }
 
 fn unreadable(header: &str) -> ApiError {
-    let message = format!("invalid header {header}: it names no version");
+    let message = format!("invalid header {header}: it does not identify a version");
     problem(ErrorCode::HistoryMark, message).with_hint(
         "send a version number (\"7\"), \"sha256:DIGITS\", a value of Quillet-Revision or ETag, \
          or *",

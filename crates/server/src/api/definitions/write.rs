@@ -177,7 +177,8 @@ fn merged(
     changes: Map<String, Tree>,
 ) -> Result<String, ApiError> {
     let Ok(mut own) = serde_json::from_str::<Map<String, Tree>>(&content.text) else {
-        let message = format!("{id} is stored as text, so it has no members to change");
+        let message =
+            format!("{id} is stored as text, so its members cannot be changed one by one");
         return Err(problem(ErrorCode::RequestBody, message).with_hint("replace it with PUT"));
     };
     body::merge(&mut own, changes);

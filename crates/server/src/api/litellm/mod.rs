@@ -112,7 +112,7 @@ fn template(said: PromptBody) -> Result<Vec<Value>, ApiError> {
         PromptMessage::Message { role, content } => Ok(json!({"role": role, "content": content})),
         PromptMessage::Placeholder(name) => Err(problem(
             ErrorCode::DoorInexact,
-            format!("LiteLLM's client cannot insert the messages {name}"),
+            format!("LiteLLM's client cannot fill in the message placeholder {name}"),
         )),
     };
     turns.into_iter().map(turn).collect()

@@ -118,7 +118,8 @@ fn text(said: PromptBody) -> Result<String, ApiError> {
                 messages.push(json!({"role": role, "content": content}));
             }
             PromptMessage::Placeholder(name) => {
-                let message = format!("MLflow's client cannot insert the messages {name}");
+                let message =
+                    format!("MLflow's client cannot fill in the message placeholder {name}");
                 return Err(problem(ErrorCode::DoorInexact, message));
             }
         }

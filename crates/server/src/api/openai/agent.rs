@@ -79,7 +79,7 @@ pub(super) fn resume_run(
     let response = response.unwrap_or_default();
     // A request can only resume one run.
     if decisions.iter().any(|other| other.response != response) {
-        let message = "messages: the last results belong to calls of more than one response";
+        let message = "messages: the last tool results belong to calls from more than one response";
         return Err(problem(ErrorCode::InvalidValue, message).with_param("messages"));
     }
     Ok(Box::pin(async move {

@@ -64,7 +64,7 @@ pub(super) async fn send_request(
         (ModelTarget::Agent(_), None) => agent::ask(call, name, request).await,
         (ModelTarget::Database(name), None) => database(call, name, &request).await,
         (ModelTarget::Prompt(_) | ModelTarget::Agent(_) | ModelTarget::Database(_), Some(_)) => {
-            let message = "model: together with a prompt, it must be the name of a model";
+            let message = "model: must be the name of a model if the request has a prompt";
             Err(problem(ErrorCode::InvalidValue, message).with_param("model"))
         }
     }

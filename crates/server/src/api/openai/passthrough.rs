@@ -100,6 +100,6 @@ async fn streamed(
 
 /// Returns the error for a model that accepted the request in the first check only.
 fn model_changed() -> ModelError {
-    let message = "the model no longer accepts the request unchanged";
+    let message = "the request can no longer be forwarded to the model unchanged";
     ModelError::new(ModelErrorKind::Configuration, message)
 }

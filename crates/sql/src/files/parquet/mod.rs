@@ -182,7 +182,7 @@ fn open(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>, FileError>
     let name = name.split('(').next().unwrap_or_default().to_lowercase();
     let message = format!("unsupported compression {name}; supported are snappy, gzip and none");
     Err(FileError::new(ErrorCode::FileForm, path, message).help(
-        "write it again with snappy: DuckDB's COPY … (COMPRESSION snappy), write_parquet(…, compression=\"snappy\")",
+        "write the file again with snappy compression: DuckDB's COPY … (COMPRESSION snappy), write_parquet(…, compression=\"snappy\")",
     ))
 }
 

@@ -190,7 +190,7 @@ impl ReferencedObjects {
             // Unknown kinds are errors, because a new version of PostgreSQL may add a kind that
             // calls functions.
             if !KINDS.contains(&node.kind) {
-                let message = format!("a part that may not be in a query ({})", node.kind);
+                let message = format!("a node that a query must not contain ({})", node.kind);
                 return Err(UnknownNode(message));
             }
             self.check_kind(node)?;
@@ -289,7 +289,7 @@ impl ReferencedObjects {
             (_, label) if is_type(label) => self.types_of(node, label, TypeUse::Seen, place)?,
             (_, label) if HARMLESS.contains(&label) => {}
             (_, label) if names_an_object(label) => {
-                let message = format!("a part that is not known ({} of {})", label, node.kind);
+                let message = format!("an unknown node ({} of {})", label, node.kind);
                 return Err(UnknownNode(message));
             }
             _ => {}
@@ -359,7 +359,7 @@ fn oids(node: &PlanNode<'_>, label: &str) -> Result<Vec<u32>, UnknownNode> {
             Ok(oid) => oids.push(oid),
             Err(_) if MARKERS.contains(value) => {}
             Err(_) => {
-                let message = format!("a part that cannot be read ({label} of {})", node.kind);
+                let message = format!("an unreadable node ({label} of {})", node.kind);
                 return Err(UnknownNode(message));
             }
         }

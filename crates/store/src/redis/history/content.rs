@@ -56,5 +56,5 @@ pub(crate) async fn unpacked(
         _ => stored,
     };
     let content = serde_json::from_slice(&json);
-    content.map_err(|error| corrupt(history, &format!("its value is not a content: {error}")))
+    content.map_err(|error| corrupt(history, &format!("invalid content: {error}")))
 }

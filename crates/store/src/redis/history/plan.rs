@@ -100,7 +100,10 @@ pub(crate) fn commit(
     let is_broken = matches!(state.now, CurrentDefinition::Broken);
     let is = state.digest();
     if is_broken && commit.expect != WritePrecondition::Anything {
-        let message = format!("{}: the stored value is not a string now", commit.key.id());
+        let message = format!(
+            "{}: the stored value is no longer a string",
+            commit.key.id()
+        );
         return Err(StoreError::new(StoreErrorKind::Conflict, message));
     }
     check_precondition(state.head.as_ref(), is, commit)?;

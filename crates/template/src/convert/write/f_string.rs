@@ -16,12 +16,15 @@ impl Syntax for FString {
                 let keys: String = keys.iter().map(|key| format!("[{key}]")).collect();
                 Ok(format!("{{{name}{keys}}}"))
             }
-            _ => Err(format!("f-string has no name for {}", path.keys.join("."))),
+            _ => Err(format!(
+                "f-string templates cannot refer to {}",
+                path.keys.join(".")
+            )),
         }
     }
 
     fn call(&self, call: &TreeCall, _: &WriteContext<'_>) -> Result<String, WriteError> {
-        Err(format!("f-string has no calls such as of {}", call.name))
+        Err(format!("f-string templates cannot call {}", call.name))
     }
 
     fn begin_if(&self, _: ConditionExpr<'_>, _: &WriteContext<'_>) -> Result<String, WriteError> {

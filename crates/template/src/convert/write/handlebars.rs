@@ -198,7 +198,7 @@ fn operand(path: &VariablePath, loops: &[LoopContext<'_>]) -> Result<String, Wri
     };
     match keys.as_slice() {
         [] if path.start == PathStart::Root => {
-            Err("handlebars has no name for the set of all variables".into())
+            Err("handlebars cannot refer to the set of all variables".into())
         }
         [] => Ok(start.to_owned()),
         // A name without a path may be a helper.
@@ -263,7 +263,7 @@ fn is_own(name: &str) -> bool {
 
 fn quoted(text: &str) -> Result<String, WriteError> {
     if text.ends_with('\\') {
-        return Err("handlebars has no text that ends with a backslash".into());
+        return Err("a string in handlebars cannot end with a backslash".into());
     }
     Ok(format!("\"{}\"", text.replace('"', "\\\"")))
 }

@@ -185,7 +185,7 @@ fn operand(path: &VariablePath, around: &WriteContext<'_>) -> Result<String, Wri
             (first.clone(), keys)
         }
         (PathStart::Root, None) => {
-            return Err("jinja has no name for the set of all variables".into());
+            return Err("jinja cannot refer to the set of all variables".into());
         }
     };
     for key in keys {

@@ -119,7 +119,7 @@ impl Syntax for Liquid {
         let unknown = condition && *around.scope.shape(path) == VariableType::Unknown;
         unknown.then(|| {
             format!(
-                "exact only if {} is true, false or missing: an empty text, 0 and an empty list are true in liquid",
+                "exact only if {} is true, false or missing: an empty string, 0 and an empty list are true in liquid",
                 shown(path)
             )
         })
@@ -200,7 +200,7 @@ fn operand(path: &VariablePath, around: &WriteContext<'_>) -> Result<String, Wri
             (name, keys)
         }
         (PathStart::Root, None) => {
-            return Err("liquid has no name for the set of all variables".into());
+            return Err("liquid cannot refer to the set of all variables".into());
         }
     };
     for key in keys {
@@ -233,12 +233,12 @@ fn quoted(text: &str) -> Result<String, WriteError> {
     let quote = match text.contains('"') {
         false => '"',
         true if text.contains('\'') => {
-            return Err("liquid has no text that contains both kinds of quotes".into());
+            return Err("a string in liquid cannot contain both kinds of quotes".into());
         }
         true => '\'',
     };
     if text.contains(['}', '{']) {
-        Err("liquid has no text that contains a brace".into())
+        Err("a string in liquid cannot contain a brace".into())
     } else {
         Ok(format!("{quote}{text}{quote}"))
     }

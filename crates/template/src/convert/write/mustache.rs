@@ -20,7 +20,7 @@ impl Syntax for Mustache {
     }
 
     fn call(&self, call: &TreeCall, _: &WriteContext<'_>) -> Result<String, WriteError> {
-        Err(format!("mustache has no calls such as of {}", call.name))
+        Err(format!("mustache templates cannot call {}", call.name))
     }
 
     fn begin_if(
@@ -191,14 +191,14 @@ fn name(path: &VariablePath, around: &WriteContext<'_>) -> Result<String, WriteE
         return if is_dot && !in_condition {
             Ok(".".into())
         } else {
-            Err("mustache has no name for this item here".into())
+            Err("mustache cannot refer to this item here".into())
         };
     }
     let plain = |key: &String| {
         !key.is_empty() && !key.contains(['.', '{', '}', '=']) && !key.contains(char::is_whitespace)
     };
     if !path.keys.iter().all(plain) {
-        return Err(format!("mustache has no name for {}", shown(path)));
+        return Err(format!("mustache cannot refer to {}", shown(path)));
     }
     if let Some(first) = path.keys.first()
         && inner_items(path, around).any(|item| item.has(first))

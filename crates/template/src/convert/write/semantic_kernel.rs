@@ -32,14 +32,15 @@ impl Syntax for SemanticKernel {
             }
             [_, second, ..] => {
                 return Err(format!(
-                    "semantic-kernel allows one positional argument; {second:?} is another one"
+                    "semantic-kernel allows only one positional argument, so {second:?} cannot be passed"
                 ));
             }
         }
         for (name, one) in &call.named {
             if matches!(one, Argument::Text(text) if text.contains('=')) {
                 return Err(
-                    "semantic-kernel (.NET) has no = in the text of an argument with a name".into(),
+                    "semantic-kernel (.NET) does not support = in the value of a named argument"
+                        .into(),
                 );
             }
             text.push_str(&format!(" {name}={}", argument(one)?));
@@ -57,7 +58,7 @@ impl Syntax for SemanticKernel {
 
     fn role(&self, role: &str) -> Result<String, WriteError> {
         Err(format!(
-            "semantic-kernel writes a message of {role} as an element; convert the file, not the text alone"
+            "semantic-kernel writes a message of {role} as an element; convert the file, not only the text"
         ))
     }
 
@@ -86,9 +87,9 @@ fn argument(argument: &Argument) -> Result<String, WriteError> {
         Argument::Path(path) => variable(path),
         Argument::Text(text) => Ok(quoted(text)),
         Argument::Int(number) => Err(format!(
-            "semantic-kernel has only texts, no number {number}"
+            "semantic-kernel has only strings, not the number {number}"
         )),
-        Argument::Bool(value) => Err(format!("semantic-kernel has only texts, no {value}")),
+        Argument::Bool(value) => Err(format!("semantic-kernel has only strings, not {value}")),
     }
 }
 

@@ -35,7 +35,8 @@ pub(crate) fn read(
 
 fn print(field: &Field, findings: &mut ConvertFindings<'_>) -> Option<TreeNode> {
     if !field.is_plain() {
-        let message = "a conversion or a layout has no exact counterpart in other formats";
+        let message =
+            "a conversion or a format specifier has no exact counterpart in other formats";
         findings.reject(field.whole, message);
         return None;
     }

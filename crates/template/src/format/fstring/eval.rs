@@ -147,7 +147,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
             Some(near) => Some(format!("did you mean {near}?")),
             // A plain name was probably meant as a variable.
             None if is_a_name(name) => None,
-            None => Some("write {{ and }} for braces that are text".to_owned()),
+            None => Some("write {{ and }} for literal braces".to_owned()),
         };
         error.into()
     }
@@ -300,7 +300,7 @@ fn operand(value: &Value) -> Result<Operand<'_>, StopReason> {
                 kind(other)
             );
             let mut error = RenderError::new(ErrorKind::Execution, reason);
-            error.help = Some("write !s before the colon to lay out its text".to_owned());
+            error.help = Some("write !s before the colon to format the value as text".to_owned());
             Err(error.into())
         }
     }
@@ -310,7 +310,10 @@ fn no_key(map: &Map, key: &str) -> StopReason {
     let reason = format!("the object has no key '{key}' (KeyError)");
     let mut error = RenderError::new(ErrorKind::MissingVariable, reason);
     error.help = match map.get(key) {
-        Some(_) => Some("in Python digits in brackets are a number, and keys are texts".to_owned()),
+        Some(_) => Some(
+            "in Python, digits in brackets are an index, but the keys of an object are strings"
+                .to_owned(),
+        ),
         None => nearest(key, map.table().keys().map(AsRef::as_ref))
             .map(|near| format!("did you mean {near}?")),
     };

@@ -195,7 +195,7 @@ impl<'t> Parser<'t> {
                 start,
                 start + 1,
             );
-            let help = format!("write {brace}{brace} for a brace that is text");
+            let help = format!("write {brace}{brace} for a literal brace");
             return Some(Err(problem.help(help)));
         }
         Some(self.field(nested).map(Markup::Field))
@@ -218,7 +218,7 @@ impl<'t> Parser<'t> {
         let (name, path) = path(name, start)?;
         if name.is_empty() || name.bytes().all(|byte| byte.is_ascii_digit()) {
             let help = "name the variable: a template has no positional values; \
-                        for braces that are text write {{ and }}";
+                        for literal braces write {{ and }}";
             let message = format!("the field {{{name}}} has no name");
             return Err(ParseProblem::at(message, start - 1, end).late().help(help));
         }
@@ -244,7 +244,7 @@ impl<'t> Parser<'t> {
                     self.at -= 1;
                     let problem =
                         ParseProblem::at("unexpected '{' in field name", self.at, self.at + 1);
-                    return Err(problem.help("write {{ for a brace that is text"));
+                    return Err(problem.help("write {{ for a literal brace"));
                 }
                 Some(b'[') => {
                     let rest = &self.text.as_bytes()[self.at..];
@@ -317,7 +317,7 @@ impl<'t> Parser<'t> {
 
     fn unclosed(&self, start: usize) -> ParseProblem {
         ParseProblem::at("expected '}' before end of string", start - 1, start)
-            .help("close the field with }, or write {{ for a brace that is text")
+            .help("close the field with }, or write {{ for a literal brace")
     }
 
     /// Reports features that LangChain rejects when a prompt is created.
@@ -397,9 +397,7 @@ fn conversion(given: Option<(char, usize)>) -> Result<Option<Conversion>, ParseP
         Some((other, at)) => {
             let message = format!("Unknown conversion specifier {other}");
             let problem = ParseProblem::at(message, at, at + other.len_utf8());
-            return Err(problem
-                .late()
-                .help("there are !r (repr), !s (str) and !a (ascii)"));
+            return Err(problem.late().help("use !r (repr), !s (str) or !a (ascii)"));
         }
     }))
 }

@@ -258,7 +258,7 @@ impl Reader<'_, '_> {
         Some(match &operand.kind {
             Kind::String(string) => match &string.text {
                 StringText::Text(Value::Str(text)) => NodeKind::Text(text.to_string()),
-                _ => return self.refuse(operand, "a text that is not UTF-8"),
+                _ => return self.refuse(operand, "a string that is not UTF-8"),
             },
             Kind::Number(number) if plain_integer(number).is_some() => {
                 NodeKind::Text(number.text.to_string())
@@ -336,7 +336,7 @@ impl Reader<'_, '_> {
         let (subject, text) = match (text_of(left), text_of(right)) {
             (_, Some(text)) => (left, text),
             (Some(text), None) => (right, text),
-            _ => return self.refuse(left, "a comparison with a value other than a text"),
+            _ => return self.refuse(left, "a comparison with a value other than text"),
         };
         Some(TreeCondition::equals(self.path(subject)?, text))
     }
@@ -408,7 +408,7 @@ impl Reader<'_, '_> {
         Some(match &operand.kind {
             Kind::String(string) => match &string.text {
                 StringText::Text(Value::Str(text)) => Argument::Text(text.to_string()),
-                _ => return self.refuse(operand, "a text that is not UTF-8"),
+                _ => return self.refuse(operand, "a string that is not UTF-8"),
             },
             Kind::Number(number) => match plain_integer(number) {
                 Some(number) => Argument::Int(number),

@@ -189,7 +189,7 @@ impl Reader<'_, '_> {
                 let path = self.path(path);
                 path.map(|path| TreeCondition::equals(path, text.to_string()))
             }
-            _ => self.refuse(arm.call.span, "a comparison with a value other than a text"),
+            _ => self.refuse(arm.call.span, "a comparison with a value other than text"),
         };
         self.parts(condition, arm, rest, block, negated)
     }

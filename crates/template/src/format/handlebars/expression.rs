@@ -143,7 +143,7 @@ impl<'s> Parser<'s, '_> {
                 let value = self.parameter()?;
                 arguments.positional.push(value);
             } else if self.begins_parameter() {
-                let message = "an argument without a name cannot follow one that has a name";
+                let message = "a positional argument cannot follow a named argument";
                 let span = Span {
                     start: self.token.start,
                     end: self.token.end,

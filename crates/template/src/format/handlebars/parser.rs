@@ -242,7 +242,7 @@ impl Parser<'_, '_> {
         let message = format!("more than {limit} levels of blocks and parentheses");
         ParseProblem::new(message, span)
             .limit()
-            .help("the limit is nesting")
+            .help("this is the limit on nesting")
     }
 
     fn block(&mut self, start: usize, open: bool, inverted: bool) -> Result<(), ParseProblem> {
@@ -326,7 +326,7 @@ impl Parser<'_, '_> {
         let wrong = match &mut open.kind {
             OpenKind::Block {
                 otherwise: Some(_), ..
-            } => Some("the block has an {{else}} already"),
+            } => Some("the block already has an {{else}}"),
             OpenKind::Block {
                 arms,
                 inverted,
@@ -379,7 +379,7 @@ impl Parser<'_, '_> {
             otherwise: None,
         } = &mut open.kind
         else {
-            let message = "{{else …}} with a condition can only follow {{#…}} or another one";
+            let message = "{{else …}} with a condition must follow {{#…}} or another {{else …}} with a condition";
             return Err(ParseProblem::new(message, span));
         };
         let call = self.call(head, arguments, span, false);

@@ -28,7 +28,7 @@ impl Parser<'_, '_> {
             0 | 1 => Ok(arguments),
             count => {
                 let message = format!("a partial takes one context, not {count}");
-                let help = "give more by name: {{> name context key=value}}";
+                let help = "pass other values by name: {{> name context key=value}}";
                 Err(ParseProblem::new(message, self.span(start)).help(help))
             }
         }

@@ -128,10 +128,13 @@ fn range(call: &mut HelperCall<'_>) -> Result<HelperResult, StopReason> {
         (1, [end, ..]) => [0, end, 1],
         (2, [start, end, _]) => [start, end, 1],
         (3, numbers) => numbers,
-        _ => return Err(call.fail("it takes an end, or a start and an end, and a step")),
+        _ => {
+            return Err(call
+                .fail("it requires an end, or a start and an end, or a start, an end and a step"));
+        }
     };
     if step == 0 {
-        return Err(call.fail("a step of 0 leads nowhere"));
+        return Err(call.fail("the step cannot be 0"));
     }
     let span = i128::from(end) - i128::from(start);
     let count = (span + i128::from(step) - i128::from(step.signum())) / i128::from(step);

@@ -169,7 +169,7 @@ impl Reader<'_, '_> {
         let (subject, text) = match (&left.kind, &right.kind) {
             (_, ExprKind::Constant(Value::Str(text))) => (left, text),
             (ExprKind::Constant(Value::Str(text)), _) => (right, text),
-            _ => return self.refuse(left.span, "a comparison with a value other than a text"),
+            _ => return self.refuse(left.span, "a comparison with a value other than text"),
         };
         Some(TreeCondition::equals(self.path(subject)?, text.to_string()))
     }

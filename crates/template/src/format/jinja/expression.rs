@@ -539,7 +539,9 @@ impl Parser<'_> {
             Token::Operator("(") => return self.arguments(),
             Token::Operator(operator) => matches!(*operator, "[" | "{"),
             Token::Name("is") => {
-                return Err(self.unexpected("no second test: tests do not chain with is"));
+                return Err(
+                    self.unexpected("no second test, because tests cannot be chained with is")
+                );
             }
             Token::Name(name) => {
                 !["else", "or", "and", "if", "in", "not", "recursive"].contains(name)

@@ -441,7 +441,7 @@ impl<'a> Parser<'a> {
                 None
             };
             if default.is_none() && parameters.last().is_some_and(|(_, d)| d.is_some()) {
-                return Err(self.unexpected("a default, as the parameter before has one"));
+                return Err(self.unexpected("a default, because the preceding parameter has one"));
             }
             parameters.push((name, default));
         }

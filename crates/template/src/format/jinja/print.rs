@@ -214,7 +214,7 @@ impl Evaluator<'_, '_> {
         self.charge(dict.len() * 64)?;
         for (key, value) in dict.iter() {
             if style.sort_keys && !matches!(key, Value::Str(_)) && dict.len() > 1 {
-                return Err(fail("only keys that are texts can be sorted"));
+                return Err(fail("only string keys can be sorted"));
             }
             entries.push((self.json_key(&key)?, value));
         }

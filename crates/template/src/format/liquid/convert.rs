@@ -202,7 +202,7 @@ impl Reader<'_, '_> {
             VariableType::Unknown => {
                 let shown = self.findings.slice(expr.span).to_owned();
                 let message = format!(
-                    "exact only if {shown} is true, false or missing: only liquid treats an empty text, 0 and an empty list as true"
+                    "exact only if {shown} is true, false or missing: only liquid treats an empty string, 0 and an empty list as true"
                 );
                 let help = format!("declare it: --kind {shown}=boolean, or test {shown} != empty");
                 self.findings.note(expr.span, message, help);
@@ -212,7 +212,7 @@ impl Reader<'_, '_> {
             _ => {
                 let shown = self.findings.slice(expr.span).to_owned();
                 let message = format!(
-                    "{shown} is not a boolean: only liquid treats an empty text, 0 and an empty list as true"
+                    "{shown} is not a boolean: only liquid treats an empty string, 0 and an empty list as true"
                 );
                 let help = format!("test {shown} != empty to check for an empty value");
                 self.findings.reject_with_help(expr.span, message, help);
@@ -229,14 +229,14 @@ impl Reader<'_, '_> {
             VariableType::Text | VariableType::List(_) => {}
             VariableType::Unknown => {
                 let shown = self.findings.slice(expr.span).to_owned();
-                let message = format!("exact only if {shown} is a text or a list");
+                let message = format!("exact only if {shown} is text or a list");
                 let help = format!("declare it: --kind {shown}=text, or --kind {shown}=list");
                 self.findings.note(expr.span, message, help);
             }
             _ => {
                 return self.refuse(
                     expr.span,
-                    "empty for a value that is neither a text nor a list",
+                    "empty for a value that is neither text nor a list",
                 );
             }
         }
@@ -248,7 +248,7 @@ impl Reader<'_, '_> {
         let path = self.path(expr)?;
         match self.scope.shape(&path) {
             VariableType::Integer | VariableType::Number => Some(TreeCondition::truth(path)),
-            _ => self.refuse(expr.span, "a comparison with a value other than a text"),
+            _ => self.refuse(expr.span, "a comparison with a value other than text"),
         }
     }
 
@@ -257,7 +257,7 @@ impl Reader<'_, '_> {
         let (subject, text) = match (&left.kind, &right.kind) {
             (_, ExprKind::Text(text)) => (left, text),
             (ExprKind::Text(text), _) => (right, text),
-            _ => return self.refuse(left.span, "a comparison with a value other than a text"),
+            _ => return self.refuse(left.span, "a comparison with a value other than text"),
         };
         Some(TreeCondition::equals(self.path(subject)?, text.to_string()))
     }

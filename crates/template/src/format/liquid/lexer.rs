@@ -124,7 +124,7 @@ pub(super) fn tag<'s>(text: &'s str, place: &Range<usize>) -> Result<Tag<'s>, Pa
             end,
         }),
         None => Err(ParseProblem::at("a tag needs a name", start, end)
-            .help("write {% raw %}…{% endraw %} around braces that are text")),
+            .help("write {% raw %}…{% endraw %} around literal braces")),
     }
 }
 

@@ -343,7 +343,7 @@ impl<'t> Evaluator<'t, '_> {
             (Data::Str(one), Data::Str(other)) => Some(one.as_bytes().cmp(other.as_bytes())),
             (Data::Str(_), _) | (_, Data::Str(_)) => {
                 let (left, right) = (left.kind(), right.kind());
-                return Err(fail(format!("a {left} cannot be compared with a {right}")));
+                return Err(fail(format!("cannot compare {left} with {right}")));
             }
             (one, other) => compare_numbers(one, other),
         };

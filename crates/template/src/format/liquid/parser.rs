@@ -104,7 +104,7 @@ fn unknown(tag: &Tag<'_>) -> ParseProblem {
     match quillet_core::nearest(tag.name, TAGS) {
         Some(near) => problem.help(format!("did you mean {near}?")),
         None => problem.help(
-            "write {% raw %}…{% endraw %} around text that looks like a tag; a tool is called as a filter",
+            "write {% raw %}…{% endraw %} around text that looks like a tag; to call a tool, write it as a filter",
         ),
     }
 }
@@ -251,7 +251,7 @@ impl<'s> Parser<'s> {
         let end = start + piece.len();
         let Some(inside) = piece[2..].strip_suffix("}}") else {
             let problem = ParseProblem::at("unclosed output", start, end);
-            return Err(problem.help("close it with }}; a text in it cannot contain a brace"));
+            return Err(problem.help("close it with }}; a string inside it cannot contain a brace"));
         };
         let begins = usize::from(inside.starts_with('-'));
         let inside = &inside[begins..];
@@ -490,7 +490,7 @@ fn ends(end: &Tag<'_>, tag: &Tag<'_>) -> bool {
 fn misplaced(tag: &Tag<'_>, end: Option<Tag<'_>>) -> ParseProblem {
     let name = tag.name;
     let Some(end) = end else {
-        let problem = ParseProblem::at(format!("this {name} does not end"), tag.start, tag.end);
+        let problem = ParseProblem::at(format!("this {name} is not closed"), tag.start, tag.end);
         return problem.help(format!("end it with {{% end{name} %}}"));
     };
     match end.name {
@@ -500,7 +500,7 @@ fn misplaced(tag: &Tag<'_>, end: Option<Tag<'_>>) -> ParseProblem {
         }
         other if other.starts_with("end") => {
             let problem =
-                ParseProblem::at(format!("{other} does not end {name}"), end.start, end.end);
+                ParseProblem::at(format!("{other} does not close {name}"), end.start, end.end);
             problem.help(format!("write {{% end{name} %}}"))
         }
         _ => unknown(&end),

@@ -140,7 +140,7 @@ impl<'s> Syntax<'s> {
             if !is_attribute {
                 let message = format!("{:?} is not a loop option", name.text);
                 let problem = ParseProblem::at(message, name.start, name.end());
-                return Err(problem.help("after the list: reversed, limit: n and offset: n"));
+                return Err(problem.help("after the list, write reversed, limit: n or offset: n"));
             }
             reader.expect(":")?;
             match name.text {

@@ -54,7 +54,9 @@ pub(super) fn tokens(markup: &str, at: usize) -> Result<Vec<Token<'_>>, ParsePro
                     start + c.len_utf8(),
                 );
                 return Err(match c {
-                    '\'' | '"' => problem.help("the text has no end: quotes cannot be escaped"),
+                    '\'' | '"' => {
+                        problem.help("close the string; quotes inside it cannot be escaped")
+                    }
                     '=' => problem.help("equality is =="),
                     '&' => problem.help("write and"),
                     _ => problem,

@@ -270,7 +270,7 @@ impl<'t> Lexer<'t> {
             }
             _ => {
                 let problem = ParseProblem::at(format!("Invalid tags: {given}"), start, self.at);
-                Err(problem.help("name two delimiters: {{=<% %>=}}"))
+                Err(problem.help("write two delimiters: {{=<% %>=}}"))
             }
         }
     }

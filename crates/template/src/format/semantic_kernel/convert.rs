@@ -55,8 +55,8 @@ fn report_elements(text: &str, findings: &mut ConvertFindings<'_>) {
                 start,
                 end: start + 1,
             };
-            let message = "tags of messages are structure in semantic-kernel and stay text here";
-            let help = "convert the prompt's file, or set messageSyntax: elements where it is used";
+            let message = "message tags are structure in semantic-kernel, but plain text after the conversion";
+            let help = "convert the prompt file, or set messageSyntax to elements in the prompts that use the template";
             return findings.note(span, message, help);
         }
     }

@@ -140,9 +140,9 @@ impl<'t> Lexer<'t> {
             "The {what} name '{name}' contains invalid characters. Only alphanumeric chars and underscore are allowed"
         );
         let help = if name.contains('.') {
-            "there are no paths: give the inner value as a variable of its own"
+            "paths are not supported: pass the inner value as a separate variable"
         } else {
-            "rename it, or write {{'{{'}} for braces that are text"
+            "rename it, or write {{'{{'}} for literal braces"
         };
         Err(ParseProblem::new(message, span).help(help))
     }
@@ -194,7 +194,7 @@ impl<'t> Lexer<'t> {
         }
         if name.contains('=') {
             let message = "Code tokenizer returned an incorrect first token type NamedArg";
-            let help = "name the function first: {{plugin.function name='value'}}";
+            let help = "write the function name first: {{plugin.function name='value'}}";
             return Err(ParseProblem::new(message, span).help(help));
         }
         let message = format!(
@@ -204,7 +204,7 @@ impl<'t> Lexer<'t> {
             Some(b'#' | b'/' | b'>' | b'^' | b'!') => {
                 "this looks like Handlebars: its format is semantic-kernel-handlebars"
             }
-            _ => "write {{$name}} for a variable and {{'{{'}} for braces that are text",
+            _ => "write {{$name}} for a variable and {{'{{'}} for literal braces",
         };
         Err(ParseProblem::new(message, span).help(help))
     }
@@ -214,7 +214,7 @@ impl<'t> Lexer<'t> {
         let start = self.done;
         let Some(length) = self.rest().find('=') else {
             self.word();
-            let help = "only the first argument may be without a name, and it needs quotes or $";
+            let help = "only the first argument can be positional, and it needs quotes or $";
             return Err(ParseProblem::new(NOT_NAMED, self.span(start, self.done)).help(help));
         };
         let name = self.rest()[..length].trim_end_matches(BLANKS);

@@ -30,7 +30,7 @@ fn may_refuse(language: Language, why: &str) -> bool {
     let reasons: &[&str] = match language {
         Language::Mustache => &[
             "mustache drops the blanks of a line",
-            "mustache has no name for this item here",
+            "mustache cannot refer to this item here",
             "mustache resolves",
             "mustache has no comparisons",
             "mustache has no index",
@@ -41,7 +41,7 @@ fn may_refuse(language: Language, why: &str) -> bool {
         Language::Jinja | Language::JinjaPlain => &["jinja exposes only the innermost loop"],
         Language::Handlebars => &["handlebars counts", "handlebars has no comparisons"],
         Language::Dotprompt => &["handlebars counts"],
-        Language::Liquid => &["liquid has no text that contains"],
+        Language::Liquid => &["a string in liquid cannot contain"],
         Language::SemanticKernel | Language::FString => &[],
     };
     reasons.iter().any(|reason| why.contains(reason))

@@ -160,7 +160,7 @@ fn what_has_none_is_refused_with_its_place_all_at_once() {
             "! t:1:3: the function printf of go has no exact counterpart in other formats\n\
              ! t:1:30: the call of the template \"a\" has no counterpart (replace the call with the template's text)\n\
              ! t:1:51: break and continue have no counterpart\n\
-             ! t:1:73: a comparison with a value other than a text has no exact counterpart in other formats",
+             ! t:1:73: a comparison with a value other than text has no exact counterpart in other formats",
         ),
         (
             Jinja,
@@ -178,7 +178,7 @@ fn what_has_none_is_refused_with_its_place_all_at_once() {
             Go,
             Jinja,
             "{{range $i, $x := .l}}{{$i.x}}{{with $i}}{{.x}}{{end}}{{with eq $x \"a\"}}{{end}}{{range $x}}{{$i}}{{end}}{{end}}",
-            "! t:1:25: a field of an index has no exact counterpart in other formats\n! t:1:38: with on a value other than a variable has no exact counterpart in other formats\n! t:1:62: with on a value other than a variable has no exact counterpart in other formats\n! t:1:62: the item is compared with a text, but is not a text (formats agree only on texts)\n! t:1:94: jinja exposes only the innermost loop",
+            "! t:1:25: a field of an index has no exact counterpart in other formats\n! t:1:38: with on a value other than a variable has no exact counterpart in other formats\n! t:1:62: with on a value other than a variable has no exact counterpart in other formats\n! t:1:62: the item is compared with text, but is not text (formats compare only text in the same way)\n! t:1:94: jinja exposes only the innermost loop",
         ),
         (
             Go,
@@ -190,7 +190,7 @@ fn what_has_none_is_refused_with_its_place_all_at_once() {
             Go,
             Language::FString,
             "{{range .l}}{{.x}}{{end}}",
-            "! t:1:9: f-string has no loops\n! t:1:15: f-string has no name for x",
+            "! t:1:9: f-string has no loops\n! t:1:15: f-string templates cannot refer to x",
         ),
     ];
     for (from, to, text, expected) in cases {
@@ -249,7 +249,7 @@ fn kinds_decide_what_is_exact() {
         strict: true,
         ..ConvertOptions::default()
     };
-    let note = "t:1:3: exact only if these are texts or whole numbers: a, b (true prints true in go and True in jinja) (declare their kinds, or pass --assume-text)";
+    let note = "t:1:3: exact only if these are text or whole numbers: a, b (true prints true in go and True in jinja) (declare their kinds, or pass --assume-text)";
     let cases = [
         (&undeclared, format!("{{{{ a }}}} {{{{ b }}}}{{{{ a }}}}\nnote {note}")),
         (&strict, format!("! {note}")),
@@ -264,8 +264,8 @@ fn kinds_decide_what_is_exact() {
         (
             &kinds(&[("a", "number")]),
             "{{ a }} {{ b }}{{ a }}\n\
-             note t:1:3: a is a number: numbers such as 1.0 or 1e21 print differently in go and jinja (declare it as an integer or a text)\n\
-             note t:1:16: a is a number: numbers such as 1.0 or 1e21 print differently in go and jinja (declare it as an integer or a text)".to_owned(),
+             note t:1:3: a is a number: numbers such as 1.0 or 1e21 print differently in go and jinja (declare it as an integer or as text)\n\
+             note t:1:16: a is a number: numbers such as 1.0 or 1e21 print differently in go and jinja (declare it as an integer or as text)".to_owned(),
         ),
     ];
     for (options, expected) in cases {

@@ -31,7 +31,7 @@ impl Glob {
         let mut segments = Vec::new();
         for part in pattern.split('/').filter(|part| !matches!(*part, "" | ".")) {
             match part {
-                ".." => return Err("it leads out of the directory by ..".to_owned()),
+                ".." => return Err("it leaves the directory through `..`".to_owned()),
                 "**" => segments.push(GlobSegment::Folders),
                 name => segments.push(GlobSegment::Name(name.chars().collect())),
             }

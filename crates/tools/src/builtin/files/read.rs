@@ -88,7 +88,7 @@ fn read(workspace: &Workspace, path: &str, offset: u64, limit: u64) -> Result<Js
     if lines.read == 0 && offset > 0 {
         let why = match lines.total {
             Some(total) => {
-                format!("{path:?} has {total} lines, and line {offset} (from 0) is none of them")
+                format!("{path:?} has {total} lines, counted from 0, and no line {offset}")
             }
             None => format!("line {offset} of {path:?} is not within its first {MOST_BYTES} bytes"),
         };

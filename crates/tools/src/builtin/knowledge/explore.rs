@@ -140,7 +140,8 @@ impl KnowledgeBase {
         let (mut pieces, mut sources) = (Vec::new(), Vec::new());
         for &document in documents {
             if room == 0 {
-                let text = "not read: the documents before it are long (ask for it alone)";
+                let text =
+                    "not read: the preceding documents are long (request this document separately)";
                 pieces.push(json!({"id": document, "error": text}));
                 continue;
             }

@@ -120,7 +120,7 @@ impl Remote {
 
     async fn must(&self, path: &str, body: &Json) -> Result<Json, ToolError> {
         let missing = || {
-            let text = format!("{path}: there is no such knowledge base, or it is not ours");
+            let text = format!("{path}: unknown knowledge base, or access to it is denied");
             ToolError::new(ToolErrorKind::Remote, text)
         };
         self.ask(path, body).await?.ok_or_else(missing)

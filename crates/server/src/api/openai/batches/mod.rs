@@ -116,7 +116,7 @@ pub(crate) async fn create_batch(
     order.metadata = metadata;
     // Otherwise the input could expire before the batch ends.
     if file.expires < order.expires {
-        let message = "input_file_id: the file expires before the batch does: upload it again, or shorten completion_window";
+        let message = "input_file_id: the file expires before the batch; upload it again, or shorten completion_window";
         return Err(problem(ErrorCode::InvalidValue, message).with_param("input_file_id"));
     }
     batching.store.begin(&order).await.map_err(stored)?;

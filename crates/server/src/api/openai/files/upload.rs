@@ -36,7 +36,7 @@ pub(super) async fn take(call: &RequestContext, request: Request) -> Result<File
     let kind = request.headers().get(CONTENT_TYPE);
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let boundary = multer::parse_boundary(kind).map_err(|_| {
-        let message = "the body must be multipart/form-data with purpose and file";
+        let message = "the body must be multipart/form-data that contains purpose and file";
         problem(ErrorCode::InvalidValue, message)
     })?;
     let body = request.into_body().into_data_stream();

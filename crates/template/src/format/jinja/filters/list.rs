@@ -439,8 +439,8 @@ pub(super) fn groupby(
     }
     let mut groups: Vec<(Value, Value, Vec<Value>)> = Vec::new();
     for entry in sort_by_key(e, keyed, false)? {
-        let [key, shown, item] =
-            <[Value; 3]>::try_from(e.items(&entry)?).map_err(|_| fail("groupby lost an item"))?;
+        let [key, shown, item] = <[Value; 3]>::try_from(e.items(&entry)?)
+            .map_err(|_| fail("groupby received an invalid item"))?;
         match groups.last_mut() {
             Some((last, _, items)) if e.equal(last, &key)? => items.push(item),
             _ => groups.push((key, shown, vec![item])),

@@ -186,7 +186,7 @@ pub(super) fn truncate(
         // A value that has a length and is short enough stays unchanged.
         let Value::Int(items) = super::list::length(e, value, &EvaluatedArguments::default())?
         else {
-            return Err(fail("truncate needs a text"));
+            return Err(fail("truncate needs a string"));
         };
         if usize::try_from(items).is_ok_and(|items| items <= length.saturating_add(leeway)) {
             return Ok(value.clone());

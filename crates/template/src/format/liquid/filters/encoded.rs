@@ -143,7 +143,7 @@ pub(super) fn of_url(
     }
     match String::from_utf8(out) {
         Ok(text) => Ok(text.into()),
-        Err(_) => Err(fail("what is decoded is no text in UTF-8")),
+        Err(_) => Err(fail("the decoded value is not UTF-8")),
     }
 }
 
@@ -187,7 +187,7 @@ pub(super) fn of_base64(
     let decoded = decoded(&text, safe).and_then(|bytes| String::from_utf8(bytes).ok());
     match decoded {
         Some(text) => Ok(Value::Data(Data::from(text))),
-        None => Err(fail("this is no text in base 64")),
+        None => Err(fail("this value is not valid base64")),
     }
 }
 

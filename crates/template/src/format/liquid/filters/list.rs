@@ -197,7 +197,7 @@ fn sort(
             sort => kind(key) == sort,
         };
         if !keys.all(fits) {
-            return Err(fail("values of different kinds have no order"));
+            return Err(fail("values of different types cannot be compared"));
         }
     }
     // Nil is sorted last.

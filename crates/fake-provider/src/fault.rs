@@ -57,7 +57,7 @@ pub enum InjectedFault {
 }
 
 impl InjectedFault {
-    /// Creates a cut after this many deltas that makes the response look complete.
+    /// Returns a fault that ends the response after `after` deltas. The HTTP body looks complete.
     #[must_use]
     pub fn cut(after: usize) -> Self {
         InjectedFault::Cut {

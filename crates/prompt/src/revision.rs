@@ -52,8 +52,8 @@ impl Revision {
 }
 
 impl Revision {
-    /// Returns the digits. This is ten times faster than formatting, for callers that add the
-    /// revision to every response.
+    /// Returns the revision as 32 lowercase hexadecimal ASCII digits. This is ten times faster than
+    /// formatting, for callers that add the revision to every response.
     #[must_use]
     pub fn digits(self) -> [u8; 32] {
         const HEX: &[u8; 16] = b"0123456789abcdef";

@@ -80,7 +80,7 @@ fn names_of(limit: &str) -> &'static str {
 
 /// Returns the error for a task that panicked or was aborted.
 pub(crate) fn broke(scope: &NameScope, at: Span) -> ScriptError {
-    let message = "the task of the script stopped unexpectedly";
+    let message = "the script stopped unexpectedly";
     let finding = scope.source.error(ErrorKind::Aborted.code(), message, at);
     ScriptError::new(ErrorKind::Aborted, finding)
 }

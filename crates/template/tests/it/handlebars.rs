@@ -315,7 +315,7 @@ fn functions_are_helpers() {
         // handlebars.js.
         ("{{name}}", "name[]{}"),
         ("{{this.name}}{{./name}}", "variablevariable"),
-        // A function whose name only matches by another spelling does not win over a variable.
+        // A variable takes precedence over a function whose name has another prefix (`plugin.role`).
         ("{{role}}", "variable"),
         ("{{plugin-role}}", "plugin.role[]{}"),
         ("{{time-now}}{{time.now 1}}", "time.now[]{}time.now[1]{}"),

@@ -22,8 +22,8 @@ const VERSION: &str = "2023-06-01";
 
 /// Anthropic's Messages API.
 ///
-/// Two members of [`quillet_core::chat::ChatOptions::extra`] are specific to this API and are not
-/// sent unchanged: `prompt_caching` (`false`, `true`, or a lifetime of `"5m"` or `"1h"`; the
+/// Two members of [`quillet_core::chat::ChatOptions::extra`] are interpreted and not copied
+/// into the request: `prompt_caching` (`false`, `true`, or a lifetime of `"5m"` or `"1h"`; the
 /// default is `true`) and `betas` (names for the header `anthropic-beta`).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Anthropic;

@@ -43,7 +43,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
                     let start = self.pass.begin_value();
                     let holes = self.pass.holes();
                     let printed = match self.print(field) {
-                        // A field has no effect on the following text.
+                        // No other part of the template depends on this field, so the pass skips it.
                         Err(StopReason::Suspended) => {
                             self.pass.skip_since(holes);
                             Ok(())

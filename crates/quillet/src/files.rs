@@ -108,7 +108,7 @@ pub fn read(path: &str) -> Result<String, Error> {
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        refuse(format!("not UTF-8 from byte {at} on"))
+        refuse(format!("invalid UTF-8 at byte offset {at}"))
     })
 }
 

@@ -153,7 +153,7 @@ fn read_file(root: &Path, path: &Path) -> Result<String, String> {
     }
     String::from_utf8(bytes).map_err(|error| {
         format!(
-            "has invalid UTF-8 from byte {} on",
+            "has invalid UTF-8 at byte offset {}",
             error.utf8_error().valid_up_to()
         )
     })

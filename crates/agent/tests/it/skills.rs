@@ -240,7 +240,7 @@ fn a_folder_gives_its_skills_and_what_is_wrong_with_others() {
         .collect();
     let expected = [
         "/b/SKILL.md: the skill \"a\" is already in /a",
-        "/c/SKILL.md: has invalid UTF-8 from byte 0 on",
+        "/c/SKILL.md: has invalid UTF-8 at byte offset 0",
         "/d/SKILL.md: is longer than 262144 bytes: move details into separate files next to it",
         "/f: is a symbolic link that leaves the skills folder",
         "/g/SKILL.md: is a symbolic link that leaves the skills folder",

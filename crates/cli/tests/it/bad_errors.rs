@@ -41,7 +41,7 @@ fn mistakes_are_answered_with_what_mends_them() {
             3,
             &["check", "bytes.tmpl", "plain.tmpl"],
             &[
-                "bytes.tmpl: not UTF-8 from byte 2 on",
+                "bytes.tmpl: invalid UTF-8 at byte offset 2",
                 "2 definitions checked",
             ],
         ),

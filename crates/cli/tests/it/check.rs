@@ -164,7 +164,7 @@ fn put_odd(path: &std::path::Path, what: &str) {
 #[cfg(unix)]
 #[test]
 fn odd_files_end_no_check_and_hide_no_other_file() {
-    let not_utf8 = "not UTF-8 from byte 3 on";
+    let not_utf8 = "invalid UTF-8 at byte offset 3";
     let cases = [
         // The argument is a folder that is not a store.
         ("a.tmpl", "latin", "", not_utf8),

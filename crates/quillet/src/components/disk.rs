@@ -172,7 +172,7 @@ fn read(path: &Path, most: u64) -> Result<String, AccessError> {
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        AccessError::Unreadable(format!("not UTF-8 from byte {at} on"))
+        AccessError::Unreadable(format!("invalid UTF-8 at byte offset {at}"))
     })
 }
 
@@ -287,7 +287,7 @@ mod tests {
         let around = folder.around();
         let why = |path| around.file(path).unwrap_err().to_string();
         assert!(why("large").contains("too large"));
-        assert_eq!(why("bytes"), "not UTF-8 from byte 1 on");
+        assert_eq!(why("bytes"), "invalid UTF-8 at byte offset 1");
         assert!(around.file("half").is_ok());
         assert!(around.file("half").is_ok());
         assert!(why("half").contains("too large"));

@@ -262,7 +262,7 @@ async fn a_variable_that_cannot_be_used_is_named_with_its_reason() {
         ("lst", "not a string"),
         ("tree.hash", "not a string"),
         ("large", "longer than the limit of 8388608 bytes"),
-        ("latin", "not UTF-8 from byte 3 on"),
+        ("latin", "invalid UTF-8 at byte offset 3"),
     ];
     for (id, _) in cases {
         let key = format!("shenma:templates:uses:{}", id.replace('.', ":"));

@@ -420,7 +420,7 @@ fn read(path: &Path, max_bytes: usize) -> Result<String, String> {
     }
     String::from_utf8(bytes).map_err(|error| {
         format!(
-            "not UTF-8 from byte {} on",
+            "invalid UTF-8 at byte offset {}",
             error.utf8_error().valid_up_to()
         )
     })

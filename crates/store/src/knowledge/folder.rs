@@ -196,7 +196,8 @@ fn contents(path: &Path, limit: usize) -> Result<String, String> {
         ));
     }
     let wrong = |error: FromUtf8Error| error.utf8_error().valid_up_to();
-    String::from_utf8(bytes).map_err(|error| format!("not UTF-8 from byte {} on", wrong(error)))
+    String::from_utf8(bytes)
+        .map_err(|error| format!("invalid UTF-8 at byte offset {}", wrong(error)))
 }
 
 /// Returns the first heading of a Markdown text.

@@ -265,6 +265,6 @@ fn too_long(settings: &RedisSettings, name: &str) -> StoredText {
 }
 
 fn not_text(name: &str, byte: usize) -> StoredText {
-    let message = format!("the value is not valid UTF-8: invalid byte at offset {byte}");
+    let message = format!("invalid UTF-8 at byte offset {byte}");
     broken(name, message, "write JSON in UTF-8")
 }

@@ -104,7 +104,7 @@ async fn what_is_broken_is_listed_with_its_place() {
         "-",
         // The parser of the entry reports errors in JSON.
         "-",
-        "tools/latin.yaml: not UTF-8 from byte 3 on",
+        "tools/latin.yaml: invalid UTF-8 at byte offset 3",
         "tools/long.yaml: larger than the limit of 100 bytes (max_file_bytes)",
         "tools/twice.yaml:2:1: invalid YAML: duplicate key `a`",
     ];

@@ -352,7 +352,7 @@ async fn a_folder_is_a_collection() {
         "{done:?}"
     );
     assert!(
-        done.problems[0].contains("bad.txt: not UTF-8 from byte 6"),
+        done.problems[0].contains("bad.txt: invalid UTF-8 at byte offset 6"),
         "{done:?}"
     );
     assert!(done.problems[1].contains("max_document_bytes"), "{done:?}");

@@ -138,7 +138,7 @@ async fn a_key_that_is_no_text_is_listed_and_hides_no_other() {
         problems[2]
             .as_deref()
             .unwrap()
-            .contains("not UTF-8 from byte 1")
+            .contains("invalid UTF-8 at byte offset 1")
     );
     assert_eq!(
         (problems[3].as_deref(), &*entries[3].text),

@@ -24,6 +24,7 @@ mod label_store;
 mod overlay;
 mod progress_bar;
 mod prompt_target;
+mod refusals;
 mod report;
 mod script_file;
 mod scripts;

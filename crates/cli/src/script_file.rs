@@ -13,6 +13,7 @@ use quillet_template::TemplateFactory;
 
 use crate::deprecations;
 use crate::failure::CliError;
+use crate::refusals;
 use crate::report::LocatedDiagnostic;
 use crate::scripts::finding;
 use crate::source;
@@ -91,5 +92,6 @@ async fn script(
     let script = Arc::new(read.script);
     let mut found = check_names(&script, &library, tools).await;
     found.extend(deprecations::of_script(&script, today));
+    found.extend(refusals::of_script(&script));
     Ok(found)
 }

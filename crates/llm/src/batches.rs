@@ -9,6 +9,7 @@ use quillet_core::chat::{ChatEvent, ChatRequest, ModelError, ModelErrorKind};
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::models::refusals::remove_refused;
 use crate::models::{ModelRouter, Vendor};
 use crate::provider::Provider;
 
@@ -63,7 +64,10 @@ impl ProviderBatches {
         };
         let (vendor, name) = models.choose(model);
         let batches = ProviderBatches::named(models, vendor, name)?;
-        let mut body = batches.provider.protocol().write(name, request)?;
+        models.warn_refused(name, &request.options);
+        let mut request = request.clone();
+        remove_refused(name, &mut request.options);
+        let mut body = batches.provider.protocol().write(name, &request)?;
         if let Some(members) = body.as_object_mut() {
             members.remove("stream");
             members.remove("stream_options");

@@ -25,6 +25,7 @@ use crate::encoding::Unpack;
 use crate::endpoint::{Endpoint, NativeProvider};
 use crate::failure::{ErrorContext, MOST_REPEATED};
 use crate::http::{AGENT, Http, HttpRoute};
+use crate::models::refusals::{may_refuse, remove_refused};
 use crate::protocol::Protocol;
 use crate::reading::{Deadlines, ResponseReader};
 use crate::retry_after::retry_after;
@@ -284,8 +285,9 @@ impl Provider {
         self.teller.status_error(status, refusal, None)
     }
 
-    async fn ask(&self, request: ChatRequest) -> Result<ChatStream, ModelError> {
+    async fn ask(&self, mut request: ChatRequest) -> Result<ChatStream, ModelError> {
         let model = self.check(&request)?;
+        remove_refused(&model, &mut request.options);
         let body = self.protocol.write(&model, &request);
         let body = body.map_err(|error| self.teller.with_context(error))?;
         let headers = self.headers_for(&request)?;
@@ -315,6 +317,9 @@ impl Provider {
             return None;
         }
         let model = request.model.clone().filter(|model| !model.is_empty())?;
+        if may_refuse(&model, &request.refusable) {
+            return None;
+        }
         let body = self.protocol.pass(&model, request)?;
         Some((model, body))
     }

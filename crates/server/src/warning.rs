@@ -1,10 +1,14 @@
-//! Warnings in responses: failed tool calls, unknown members and unused or missing variables.
+//! Warnings in responses: failed tool calls, unknown members, unused or missing variables, and
+//! parameters that the model refuses.
 
+use quillet_core::chat::ChatRequest;
+use quillet_llm::models::RefusedParameters;
 use quillet_prompt::{ToolFailure, UnresolvedVariable, UnusedVariable};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::api::members::UnknownField;
+use crate::app::App;
 
 /// A warning for the client about a failed tool call with a fallback value, or an unknown member or
 /// variable of the request.
@@ -63,6 +67,18 @@ impl Warning {
         );
         Warning::of_request("request.missing_variable", message)
     }
+}
+
+/// Returns the warning about parameters that are not sent because the model refuses them.
+pub(crate) fn refused_parameters(app: &App, request: &ChatRequest) -> Option<Warning> {
+    let configured = app
+        .models
+        .as_ref()
+        .and_then(|models| models.default_model());
+    let model = request.model.as_deref().or(configured)?;
+    let refused = RefusedParameters::of(model, &request.options)?;
+    let code = "request.refused_parameter";
+    Some(Warning::of_request(code, refused.to_string()))
 }
 
 pub(crate) fn warnings(

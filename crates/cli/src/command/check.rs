@@ -24,6 +24,7 @@ use crate::failure::CliError;
 use crate::file_entry;
 use crate::label_store;
 use crate::overlay::Overlay;
+use crate::refusals;
 use crate::report::{self, LocatedDiagnostic};
 use crate::script_file;
 use crate::scripts;
@@ -386,6 +387,8 @@ async fn check_store(
             findings.extend(texts.braces(&catalogue));
             let ending = deprecations::of_prompt(definition, findings.today);
             findings.extend(texts.locate(ending.as_slice()));
+            let refused = refusals::of_prompt(definition);
+            findings.extend(texts.locate(refused.as_slice()));
         }
     }
     Ok(())
@@ -456,6 +459,7 @@ impl CheckReport {
         let mut found = agent_file::diagnostics(entry);
         found.extend(agent_file::unknown_names(entry, known));
         found.extend(deprecations::of_agent(entry, self.today));
+        found.extend(refusals::of_agent(entry));
         let found = found.into_iter();
         self.found.extend(found.map(finding));
     }

@@ -19,6 +19,7 @@ use crate::args::Doctor;
 use crate::databases;
 use crate::deprecations;
 use crate::failure::CliError;
+use crate::refusals;
 use crate::terminal::{self, Stream, TextStyle};
 
 /// Timeout of a test connection to a provider.
@@ -104,7 +105,7 @@ async fn store(config: &Settings, today: Date) -> Vec<CheckLine> {
                 // A failure to read agents is reported by the commands that need them.
                 let agents = store.load(EntryKind::Agent).await.unwrap_or_default();
                 let mut lines = contents(&name, &snapshot, environs);
-                lines.extend(stored_deprecations(&snapshot, &agents, today));
+                lines.extend(stored_models(&snapshot, &agents, today));
                 lines
             }
             Err(reason) => {
@@ -159,8 +160,8 @@ fn found<T>(what: &'static str, definition: &Definition<T>) -> Vec<CheckLine> {
     definition.diagnostics.iter().map(line).collect()
 }
 
-/// Returns deprecation warnings for models of prompts and agents.
-fn stored_deprecations(
+/// Returns warnings for models of prompts and agents: deprecations and refused parameters.
+fn stored_models(
     snapshot: &CatalogueSnapshot,
     agents: &[StoreEntry],
     today: Date,
@@ -173,13 +174,15 @@ fn stored_deprecations(
             format!("{id}: {}; {help}", found.message),
         )
     };
-    let prompts = snapshot.prompts.values().filter_map(|prompt| {
-        let found = deprecations::of_prompt(prompt, today)?;
-        Some(said("prompt", &prompt.id, found))
+    let prompts = snapshot.prompts.values().flat_map(|prompt| {
+        let ending = deprecations::of_prompt(prompt, today);
+        let found = ending.into_iter().chain(refusals::of_prompt(prompt));
+        found.map(|found| said("prompt", &prompt.id, found))
     });
-    let agents = agents.iter().filter_map(|agent| {
-        let found = deprecations::of_agent(agent, today)?;
-        Some(said("agent", &agent.key.id(), found))
+    let agents = agents.iter().flat_map(|agent| {
+        let ending = deprecations::of_agent(agent, today);
+        let found = ending.into_iter().chain(refusals::of_agent(agent));
+        found.map(|found| said("agent", &agent.key.id(), found))
     });
     prompts.chain(agents).collect()
 }

@@ -254,3 +254,78 @@ fn a_store_has_only_its_definitions() {
         ("greet\nsub.p\n", "")
     );
 }
+
+#[test]
+fn parameters_that_a_model_refuses_are_warned_of_where_they_are_set() {
+    let place = Place::new().with(&[
+        (
+            "a.prompt",
+            "---\nmodel: claude-opus-5-5\nconfig:\n  temperature: 0.2\n  topP: 0.9\n---\nHi\n",
+        ),
+        (
+            "b.json",
+            r#"{"messages": [{"role": "user", "content": "Hi"}], "model": "gpt-6-sol", "options": {"topP": 1}}"#,
+        ),
+        (
+            "c.ai.yaml",
+            "---\nparameters:\n  model: openai://gpt-6-sol\n  temperature: 0.2\n---\n- user: hi\n",
+        ),
+        (
+            "agents/d.yaml",
+            "model: anthropic/claude-sonnet-5\ninstructions: Hi\noptions: {temperature: 0.2}\n",
+        ),
+        (
+            "old.prompt",
+            "---\nmodel: claude-opus-4-6\nconfig:\n  temperature: 0.2\n---\nHi\n",
+        ),
+        (
+            "anyway.prompt",
+            "---\nmodel: claude-opus-5-5\nconfig:\n  extra_body: {temperature: 0.2}\n---\nHi\n",
+        ),
+    ]);
+    for (file, parts) in [
+        (
+            "a.prompt",
+            [
+                "a.prompt:4:3",
+                "the model claude-opus-5-5 does not accept temperature and top_p, so Quillet does not send them",
+                "remove temperature and top_p",
+            ],
+        ),
+        (
+            "b.json",
+            [
+                "b.json:1:87",
+                "the model gpt-6-sol does not accept top_p",
+                "remove top_p",
+            ],
+        ),
+        (
+            "c.ai.yaml",
+            [
+                "c.ai.yaml:4:3",
+                "the model openai://gpt-6-sol does not accept temperature",
+                "move it to extra_body",
+            ],
+        ),
+        (
+            ".",
+            [
+                "agents/d.yaml:3:11",
+                "the model anthropic/claude-sonnet-5 does not accept temperature",
+                "remove temperature",
+            ],
+        ),
+    ] {
+        let done = place.run(&["check", file]);
+        assert_eq!(done.code, Some(0), "{done:?}");
+        for part in parts {
+            assert!(done.out.contains(part), "{part:?} is not in:\n{}", done.out);
+        }
+        assert!(done.err.contains("0 errors, 1 warning"), "{done:?}");
+    }
+    for file in ["old.prompt", "anyway.prompt"] {
+        let done = place.run(&["check", file]);
+        assert_eq!((done.code, done.out.as_str()), (Some(0), ""), "{file}");
+    }
+}

@@ -114,6 +114,23 @@ fn a_prompt_is_sent_as_its_messages_with_its_own_model_and_options() {
 }
 
 #[test]
+fn a_temperature_that_the_model_refuses_is_not_sent() {
+    let model = ["support.prompty", "-D", "question=Why?", "-m"];
+    for (name, sent) in [
+        ("claude-opus-4-6", Some(0.25)),
+        ("claude-opus-5-5", None),
+        ("gpt-6-sol", None),
+    ] {
+        let args = [&model[..], &[name]].concat();
+        let (done, requests) = asked(&place(), &args, &["Because."]);
+        done.gives("Because.\n");
+        assert_eq!(requests[0]["temperature"].as_f64(), sent, "{name}");
+        let warning = format!("the model {name} does not accept temperature");
+        assert_eq!(done.err.contains(&warning), sent.is_none(), "{done:?}");
+    }
+}
+
+#[test]
 fn several_models_are_compared() {
     let place = place();
     let args = [

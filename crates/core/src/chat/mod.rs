@@ -13,7 +13,9 @@ mod wire;
 
 pub use error::{ModelError, ModelErrorKind};
 pub use event::{ChatEvent, FinishReason, IncompleteReply};
-pub use options::{ChatOptions, JsonSchemaFormat, ToolChoice, ToolOffer};
+pub use options::{
+    ChatOptions, EXTRA_BODY, JsonSchemaFormat, REFUSABLE_PARAMETERS, ToolChoice, ToolOffer,
+};
 pub use reply::{ChatChoice, Reply};
 pub use tokens::{Bytes4, TokenCounter};
 pub use usage::Usage;

@@ -6,6 +6,22 @@ use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+/// Parameters that some models refuse. They are not sent to these models.
+pub const REFUSABLE_PARAMETERS: [&str; 9] = [
+    "temperature",
+    "top_p",
+    "top_k",
+    "presence_penalty",
+    "frequency_penalty",
+    "stop",
+    "logit_bias",
+    "logprobs",
+    "top_logprobs",
+];
+
+/// Member of [`ChatOptions::extra`] whose [`REFUSABLE_PARAMETERS`] are sent to every model.
+pub const EXTRA_BODY: &str = "extra_body";
+
 /// Generation parameters; those with `None` are not sent. Providers check the ranges, because these
 /// differ between models.
 ///

@@ -25,6 +25,9 @@ pub struct WireRequest {
     pub has_calls: bool,
     /// Name of the parameter that limits the tokens of the answer, if set.
     pub token_limit: Option<&'static str>,
+    /// The parameters in the body that some models refuse
+    /// ([`REFUSABLE_PARAMETERS`](super::REFUSABLE_PARAMETERS)).
+    pub refusable: Vec<&'static str>,
 }
 
 impl WireRequest {

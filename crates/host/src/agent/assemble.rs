@@ -7,6 +7,7 @@ use quillet_agent::{AgentError, Citation, Permissions, RunLimits, RunSpec, Skill
 use quillet_core::chat::{ChatOptions, ToolOffer};
 use quillet_core::trace::Tracer;
 use quillet_core::{ContentPart, ErrorCode, Message, MessageContent, Role};
+use quillet_llm::models::RefusedParameters;
 use quillet_tools::builtin::{KnowledgeBase, KnowledgeScope};
 use tokio_util::sync::CancellationToken;
 
@@ -71,6 +72,9 @@ pub(super) async fn prepare(
     let budget = name.clone().filter(|_| agent.budget.is_set());
     let budget = budget.map(|name| (name, agent.budget));
     let configured = service.options.limits.clone();
+    let options = options(&request, agent.options, connected.window.output);
+    let refused = RefusedParameters::of(&connected.name, &options);
+    let refused: Vec<String> = refused.iter().map(ToString::to_string).collect();
     let run = RunSpec {
         id: id.into(),
         agent: name,
@@ -84,7 +88,7 @@ pub(super) async fn prepare(
         tools: offered.tools,
         client_tools,
         silent_exit: request.metadata.is_subscription,
-        options: options(&request, agent.options, connected.window.output),
+        options,
         window: connected.window,
         counter: connected.counter,
         limits: RunLimits {
@@ -110,7 +114,7 @@ pub(super) async fn prepare(
         is_asked_again,
         provider: connected.provider,
         sources: documents.sources,
-        warnings: [request.warnings, offered.warnings, unasked].concat(),
+        warnings: [request.warnings, offered.warnings, unasked, refused].concat(),
         ask,
         budget,
     })

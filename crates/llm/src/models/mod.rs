@@ -1,6 +1,6 @@
 //! Models by name: provider detection ([`detect`]), limits, capabilities, prices and shutdown dates
-//! ([`ModelFacts`]), connection settings ([`ModelConfig`]), and a router to all providers
-//! ([`ModelRouter`]).
+//! ([`ModelFacts`]), refused parameters ([`RefusedParameters`]), connection settings
+//! ([`ModelConfig`]), and a router to all providers ([`ModelRouter`]).
 //!
 //! ```
 //! use futures_util::StreamExt;
@@ -38,6 +38,7 @@ mod entry;
 mod facts;
 mod name;
 mod price;
+pub(crate) mod refusals;
 mod router;
 mod table;
 mod tokenizer;
@@ -49,6 +50,7 @@ pub use detect::{DetectedProvider, Vendor, detect};
 pub use entry::FactsError;
 pub use facts::{ModelFeatures, ModelInfo};
 pub use price::Price;
+pub use refusals::RefusedParameters;
 pub use router::{ModelRouter, ModelSettings, RetryObserver, VendorSettings};
 pub use table::{ModelFacts, TableVersion};
 pub use tokenizer::Tokenizer;

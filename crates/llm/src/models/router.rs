@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use quillet_core::BoxFuture;
 use quillet_core::chat::{
-    ChatModel, ChatRequest, ChatStream, ModelError, ModelErrorKind, WireRequest, WireStream,
+    ChatModel, ChatOptions, ChatRequest, ChatStream, ModelError, ModelErrorKind, WireRequest,
+    WireStream,
 };
 use secrecy::SecretString;
 use tokio::sync::Mutex;
@@ -17,6 +18,7 @@ use super::config::{ModelConfig, is_set, protocol};
 use super::deprecation::today;
 use super::deprecation_warnings::WarnedModels;
 use super::detect::{Vendor, detect};
+use super::refusals::RefusedParameters;
 use super::table::ModelFacts;
 use crate::http::Http;
 use crate::mock::Mock;
@@ -107,7 +109,7 @@ pub struct ModelRouter {
     settings: ModelSettings,
     /// Cached model lists of servers.
     listed: Mutex<Option<ModelListCache>>,
-    /// Models whose deprecation was logged.
+    /// Models whose deprecation or refused parameters were logged.
     told: WarnedModels,
 }
 
@@ -331,6 +333,7 @@ impl ModelRouter {
         };
         let (vendor, name) = self.choose(&model);
         self.warn_deprecated(name);
+        self.warn_refused(name, &request.options);
         request.model = Some(name.to_owned());
         let client = self.client(vendor);
         // Without limits there is nothing to reserve, so an unlimited request is never tokenized.
@@ -353,6 +356,16 @@ impl ModelRouter {
         }
         if let Some(ending) = self.told.first(name, &facts, today()) {
             tracing::warn!(target: "quillet::llm", "{ending}");
+        }
+    }
+
+    /// Logs a warning, once per model and parameter, that the model refuses parameters of a request.
+    pub(crate) fn warn_refused(&self, name: &str, options: &ChatOptions) {
+        let Some(refused) = RefusedParameters::of(name, options) else {
+            return;
+        };
+        if self.told.first_refusal(&self.facts().find(name), &refused) {
+            tracing::warn!(target: "quillet::llm", "{refused}");
         }
     }
 

@@ -19,6 +19,7 @@ mod parts;
 mod providers;
 mod rates;
 mod record;
+mod refusals;
 mod retries;
 mod splits;
 mod transcripts;

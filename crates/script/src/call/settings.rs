@@ -3,9 +3,9 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use quillet_core::chat::ChatOptions;
+use quillet_core::chat::{ChatOptions, EXTRA_BODY, REFUSABLE_PARAMETERS};
 use quillet_core::{Map, Value, nearest};
-use serde_json::Value as Json;
+use serde_json::{Map as JsonObject, Value as Json};
 
 use super::constraint::Constraint;
 use super::reading::ParameterReader;
@@ -292,12 +292,22 @@ fn options(given: &mut ParameterReader<'_>) -> ChatOptions {
     if let Some(seed) = given.count(&["seed"]) {
         options.extra.insert("seed".to_owned(), seed.into());
     }
-    for name in ["logit_bias", "extra_body"] {
+    for name in ["logit_bias", EXTRA_BODY] {
         let Some(value) = given.object(name) else {
             continue;
         };
         match (name, Json::from(&Value::Map(value.clone()))) {
-            ("extra_body", Json::Object(fields)) => options.extra.extend(fields),
+            (EXTRA_BODY, Json::Object(fields)) => {
+                let is_refusable =
+                    |name: &str| REFUSABLE_PARAMETERS.iter().any(|known| *known == name);
+                let (kept, fields): (JsonObject<_, _>, JsonObject<_, _>) =
+                    fields.into_iter().partition(|(name, _)| is_refusable(name));
+                options.extra.extend(fields);
+                // The client of the model sends these even if the model refuses them.
+                if !kept.is_empty() {
+                    options.extra.insert(EXTRA_BODY.to_owned(), kept.into());
+                }
+            }
             (_, fields) => {
                 options.extra.insert(name.to_owned(), fields);
             }

@@ -127,15 +127,15 @@ async fn a_cut_stream_is_an_error_with_what_was_there() {
 async fn variables_of_a_script_never_reach_a_provider() {
     let model = Scripted::new([]);
     let settings = r#"{"JOKE": "ha", "args": [1], "temperature": "0.5", "top_k": 3, "seed": 7,
-        "extra_body": {"safe": true}, "max_tokens": "many"}"#;
+        "extra_body": {"safe": true, "top_k": 5}, "max_tokens": "many"}"#;
     let (read, warnings) = CallSettings::read(&parameters(settings));
     assert_eq!(warnings.len(), 2, "{warnings:?}");
     let mut asking = asking(&model, "x", "{}");
     asking.settings = read;
     ask(asking, &NoCallObserver).await.unwrap();
     let sent = serde_json::to_value(&model.asked()[0].options).unwrap();
-    let expected =
-        serde_json::json!({"temperature": 0.5, "max_tokens": 2048, "seed": 7, "safe": true});
+    let expected = serde_json::json!({"temperature": 0.5, "max_tokens": 2048, "seed": 7,
+        "safe": true, "extra_body": {"top_k": 5}});
     assert_eq!(sent, expected);
 }
 

@@ -24,7 +24,7 @@ use crate::error::{ApiError, ProblemDetails, problem};
 use crate::extract::QueryParams;
 use crate::request_context::{Exchange, RequestContext};
 use crate::revision::{MinRevision, RevisionPreconditions, of_prompt, set_version_headers};
-use crate::warning::{Warning, warnings};
+use crate::warning::{Warning, refused_parameters, warnings};
 
 /// Variables of a prompt and options of the model. In addition to the members listed here, all of
 /// OpenAI's generation parameters are passed on: `temperature`, `top_p`, `max_tokens`,
@@ -253,7 +253,8 @@ pub(crate) async fn chat_unstored(
             .clone()
             .or_defaults((*rendered.options).clone()),
     };
-    let said = warnings(&[], &rendered.unused, &rendered.absent, rendered.failures);
+    let mut said = warnings(&[], &rendered.unused, &rendered.absent, rendered.failures);
+    said.extend(refused_parameters(&call.app, &request));
     let (app, exchange) = (Arc::clone(&call.app), Arc::clone(&call.exchange));
     let asking: PendingReply = Box::pin(async move {
         let sent = traced::send_chat(&app, &exchange, None, request).await;
@@ -342,6 +343,7 @@ fn start_chat(
             let _ = made_of.set(explanation);
         }
         let spoke = traced::traced_prompt(&app, &id, ready.version, &variables);
+        let refused = refused_parameters(&app, &ready.request);
         let stream = match traced::send_chat(&app, &exchange, spoke, ready.request).await {
             Ok(stream) => stream,
             Err(error) => {
@@ -349,9 +351,11 @@ fn start_chat(
                 return Err(ServiceError::Model { error, failures }.into());
             }
         };
+        let mut said = warnings(&[], &ready.unused, &ready.absent, ready.failures);
+        said.extend(refused);
         Ok(StreamingReply {
             stream,
-            warnings: warnings(&[], &ready.unused, &ready.absent, ready.failures),
+            warnings: said,
         })
     })
 }

@@ -33,6 +33,17 @@ pub fn read_wire(body: &[u8]) -> Option<WireRequest> {
         // The decoder would drop one of the two fields, so the bodies would differ.
         (Some(_), Some(_)) => return None,
     };
+    let refusable = [
+        ("temperature", asked.temperature.is_some()),
+        ("top_p", asked.top_p.is_some()),
+        ("presence_penalty", asked.presence_penalty.is_some()),
+        ("frequency_penalty", asked.frequency_penalty.is_some()),
+        ("stop", asked.stop.is_some()),
+        ("logit_bias", asked.logit_bias.is_some()),
+        ("logprobs", asked.logprobs.is_some()),
+        ("top_logprobs", asked.top_logprobs.is_some()),
+    ];
+    let refusable = refusable.into_iter().filter(|(_, is_set)| *is_set);
     Some(WireRequest {
         wire: WIRE,
         body: body.to_vec(),
@@ -41,6 +52,7 @@ pub fn read_wire(body: &[u8]) -> Option<WireRequest> {
         asks_usage: asked.stream_options.is_some(),
         has_calls: asked.messages.0.iter().any(|message| message.is_of_calls),
         token_limit,
+        refusable: refusable.map(|(name, _)| name).collect(),
     })
 }
 
@@ -99,14 +111,14 @@ struct ChatRequestBody<'a> {
     max_tokens: Option<u64>,
     #[serde(default, deserialize_with = "given")]
     max_completion_tokens: Option<u64>,
-    #[serde(default, rename = "temperature", deserialize_with = "given")]
-    _temperature: Option<f64>,
-    #[serde(default, rename = "top_p", deserialize_with = "given")]
-    _top_p: Option<f64>,
-    #[serde(default, rename = "frequency_penalty", deserialize_with = "given")]
-    _frequency_penalty: Option<f64>,
-    #[serde(default, rename = "presence_penalty", deserialize_with = "given")]
-    _presence_penalty: Option<f64>,
+    #[serde(default, deserialize_with = "given")]
+    temperature: Option<f64>,
+    #[serde(default, deserialize_with = "given")]
+    top_p: Option<f64>,
+    #[serde(default, deserialize_with = "given")]
+    frequency_penalty: Option<f64>,
+    #[serde(default, deserialize_with = "given")]
+    presence_penalty: Option<f64>,
     #[serde(default, rename = "n", deserialize_with = "given")]
     _n: Option<u32>,
     #[serde(default, rename = "user", deserialize_with = "given")]
@@ -119,18 +131,18 @@ struct ChatRequestBody<'a> {
     _tools: Option<NonEmptyList<Tool>>,
     #[serde(default, rename = "tool_choice")]
     _tool_choice: AnyValue,
-    #[serde(default, rename = "stop")]
-    _stop: AnyValue,
+    #[serde(default, deserialize_with = "given")]
+    stop: Option<AnyValue>,
     #[serde(default, rename = "response_format")]
     _response_format: AnyValue,
     #[serde(default, rename = "seed")]
     _seed: AnyValue,
-    #[serde(default, rename = "logit_bias")]
-    _logit_bias: AnyValue,
-    #[serde(default, rename = "logprobs")]
-    _logprobs: AnyValue,
-    #[serde(default, rename = "top_logprobs")]
-    _top_logprobs: AnyValue,
+    #[serde(default, deserialize_with = "given")]
+    logit_bias: Option<AnyValue>,
+    #[serde(default, deserialize_with = "given")]
+    logprobs: Option<AnyValue>,
+    #[serde(default, deserialize_with = "given")]
+    top_logprobs: Option<AnyValue>,
     #[serde(default, rename = "metadata")]
     _metadata: AnyValue,
     #[serde(default, rename = "store")]

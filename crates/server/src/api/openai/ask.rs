@@ -19,7 +19,7 @@ use crate::app::App;
 use crate::error::{ApiError, problem};
 use crate::request_context::{Exchange, RequestContext};
 use crate::sql;
-use crate::warning::warnings;
+use crate::warning::{refused_parameters, warnings};
 
 /// Sends the request to the target of its model name.
 pub(super) async fn send_request(
@@ -125,10 +125,11 @@ async fn database(
 fn model(call: &RequestContext, request: ChatRequest) -> PendingReply {
     let (app, exchange) = (Arc::clone(&call.app), call.exchange.clone());
     Box::pin(async move {
+        let refused = refused_parameters(&app, &request);
         let stream = traced::send_chat(&app, &exchange, None, request).await?;
         Ok(StreamingReply {
             stream,
-            warnings: Vec::new(),
+            warnings: refused.into_iter().collect(),
         })
     })
 }
@@ -218,9 +219,11 @@ async fn prompt(
             app.metrics.tool_failures.count(failure.code);
         }
         let spoke = traced::traced_prompt(&app, &id, rendered.version, &wanted.variables);
+        let mut said = warnings(&[], &[], &rendered.absent, rendered.failures);
+        said.extend(refused_parameters(&app, &request));
         Ok(StreamingReply {
             stream: traced::send_chat(&app, &exchange, spoke, request).await?,
-            warnings: warnings(&[], &[], &rendered.absent, rendered.failures),
+            warnings: said,
         })
     }))
 }

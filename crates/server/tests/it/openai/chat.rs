@@ -1,6 +1,8 @@
 //! `POST /v1/chat/completions`.
 
-use quillet_fake_provider::{ProviderApi, ReplyScript, ScriptedReply};
+use quillet_fake_provider::{
+    ErrorResponse, InjectedFault, ProviderApi, ReplyScript, ScriptedReply,
+};
 use quillet_server::ServerConfig;
 use serde_json::{Value, json};
 
@@ -108,6 +110,52 @@ async fn parameters_and_parts_are_passed_on() {
         "tool_choice",
     ] {
         assert_eq!(sent[name], body[name], "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_parameter_that_the_model_refuses_is_dropped_with_a_warning() {
+    let strict = || {
+        ReplyScript::function(|asked| match asked.json()["temperature"] {
+            Value::Null => ScriptedReply::text(["fine"]),
+            _ => ScriptedReply::failing(InjectedFault::Refuse(ErrorResponse::Other {
+                status: 400,
+                content_type: "application/json".to_owned(),
+                body: json!({"type": "error", "error": {"type": "invalid_request_error",
+                    "message": "`temperature` is deprecated for this model."}})
+                .to_string(),
+            })),
+        })
+    };
+    for (wire, model) in [
+        (ProviderApi::Anthropic, "claude-opus-5-5"),
+        (ProviderApi::OpenAiChat, "gpt-6-sol"),
+        (ProviderApi::OpenAiResponses, "gpt-6-sol"),
+    ] {
+        let door = open_with(strict(), wire, ServerConfig::default()).await;
+        let asked = |more: Value| door.post("/v1/chat/completions", &question(model, more));
+        let answer = asked(json!({"temperature": 0.3})).await.json();
+        assert_eq!(answer["choices"][0]["message"]["content"], "fine");
+        let warning = &answer["warnings"][0];
+        assert_eq!(warning["code"], "request.refused_parameter", "{answer}");
+        let message = warning["message"].as_str().unwrap();
+        assert!(
+            message.contains(&format!("the model {model} does not accept temperature")),
+            "{message}"
+        );
+
+        let body = question(model, json!({"temperature": 0.3, "stream": true}));
+        let chunks = door.chunks(&body).await;
+        assert_eq!(said(&chunks, "content"), "fine");
+        let codes = chunks
+            .iter()
+            .filter_map(|chunk| chunk["warnings"][0]["code"].as_str());
+        assert_eq!(codes.collect::<Vec<_>>(), ["request.refused_parameter"]);
+
+        let plain = asked(json!({})).await.json();
+        assert!(plain.get("warnings").is_none(), "{plain}");
+        let explicit = asked(json!({"extra_body": {"temperature": 0.3}})).await;
+        assert_eq!(explicit.status, 400, "{}", explicit.body);
     }
 }
 

@@ -71,22 +71,12 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// Topic of `quillet demo`.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum DemoTopic {
-    /// One prompt in six template formats.
-    Formats,
-}
-
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Serve prompts over HTTP.
     Serve(Serve),
     /// Take a tour of Quillet, offline.
-    Demo {
-        /// Topic of the tour; all topics by default.
-        about: Option<DemoTopic>,
-    },
+    Demo,
     /// Render a template file, a prompt file, or a stored prompt.
     Render(Render),
     /// Find syntax errors and unknown names in templates and definitions.

@@ -39,7 +39,7 @@ use quillet::settings::{self, Settings};
 use quillet_core::Exit;
 use quillet_core::store::EntryKind;
 
-use crate::args::{Cli, Command, DemoTopic};
+use crate::args::{Cli, Command};
 use crate::failure::CliError;
 use crate::terminal::Stream;
 
@@ -130,10 +130,7 @@ async fn dispatch(cli: &Cli, config: &Settings) -> Result<(), CliError> {
     }
     let command = async {
         match &cli.command {
-            Command::Demo { about: None } => command::demo::run().await,
-            Command::Demo {
-                about: Some(DemoTopic::Formats),
-            } => command::demo_formats::run().await,
+            Command::Demo => command::demo::run().await,
             Command::Render(args) => command::render::run(args, config).await,
             Command::Check(args) => command::check::run(args, config).await,
             Command::Convert(args) => command::convert::run(args),

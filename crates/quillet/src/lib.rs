@@ -57,8 +57,6 @@ mod function_tool;
 #[cfg(feature = "service")]
 mod host;
 #[cfg(feature = "service")]
-mod openai_prompts;
-#[cfg(feature = "service")]
 mod service;
 #[cfg(feature = "service")]
 pub mod settings;
@@ -69,8 +67,6 @@ pub use error::{Error, ErrorKind, ErrorMessage, LocatedDiagnostic};
 pub use function_tool::tool;
 #[cfg(feature = "service")]
 pub use host::Host;
-#[cfg(feature = "service")]
-pub use openai_prompts::{SavedPrompt, openai_prompts};
 #[cfg(feature = "service")]
 pub use service::Quillet;
 #[cfg(feature = "service")]

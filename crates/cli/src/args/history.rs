@@ -352,19 +352,14 @@ pub(crate) struct ExportArgs {
 
 /// Import histories.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  quillet import prompts.jsonl        import a file that `quillet export` wrote
-  quillet import openai saved.json    import prompts saved from OpenAI (docs/openai.md)
+#[command(after_help = "Example:
+  quillet import prompts.jsonl
 
 Existing histories are continued, so you can rerun an interrupted import.")]
 pub(crate) struct ImportArgs {
-    /// File written by `quillet export`, - for standard input, or `openai` to import prompts saved
-    /// from OpenAI.
-    #[arg(value_name = "FILE|openai")]
-    pub(crate) first: String,
-    /// File of OpenAI prompts, if the first argument is `openai`.
+    /// File written by `quillet export`, or - for standard input.
     #[arg(value_name = "FILE")]
-    pub(crate) second: Option<String>,
+    pub(crate) file: String,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }

@@ -11,7 +11,7 @@ use super::set;
 /// Ask a database a question.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  quillet sql \"Which five products brought in the most?\" --db demo
+  quillet sql \"What are the top 5 products by price?\" --db demo
   quillet sql \"上个月每个城市的订单数\" --db shop.db --run -o csv
   quillet sql \"Sales by region?\" --db sales.csv --db regions.parquet
   quillet sql run 'SELECT count(*) FROM orders' --db postgresql://ann@localhost/shop

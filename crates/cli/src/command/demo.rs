@@ -35,7 +35,7 @@ Recent commits:{{range git_log 2}}
 const MISTYPED: &str = "Answer in {{.variables.langage}}.\n";
 
 /// Duration of each demo tool call.
-pub(super) const TOOL_TIME: Duration = Duration::from_millis(50);
+const TOOL_TIME: Duration = Duration::from_millis(50);
 
 pub(crate) async fn run() -> Result<(), CliError> {
     let service = service();
@@ -75,23 +75,23 @@ pub(crate) async fn run() -> Result<(), CliError> {
     tour.step("Next: `quillet serve --demo`, `quillet sql \"…\" --db demo`, or `quillet render FILE -D name=value`.")
 }
 
-pub(super) struct DemoTour {
+struct DemoTour {
     colour: bool,
 }
 
 impl DemoTour {
-    pub(super) fn new() -> Self {
+    fn new() -> Self {
         DemoTour {
             colour: Stream::Out.has_colour(),
         }
     }
 
-    pub(super) fn step(&self, text: &str) -> Result<(), CliError> {
+    fn step(&self, text: &str) -> Result<(), CliError> {
         Ok(terminal::line(&styled(text, TextStyle::Bold, self.colour))?)
     }
 
     /// Prints an indented block of text.
-    pub(super) fn show(&self, text: &str) -> Result<(), CliError> {
+    fn show(&self, text: &str) -> Result<(), CliError> {
         let line = |line: &str| match line {
             "" => "\n".to_owned(),
             _ => format!("    {line}\n"),
@@ -101,10 +101,11 @@ impl DemoTour {
     }
 }
 
+/// Creates a service with the demo's entries and tools.
 fn service() -> PromptService {
     let prompt = |template: &str| serde_json::json!({"userPrompt": template}).to_string();
     let log = r#"["Bind names late", "Count steps in filters", "Say hello"]"#;
-    service_of([
+    let entries = [
         (EntryKind::Prompt, "review", prompt(TEMPLATE)),
         (EntryKind::Prompt, "mistyped", prompt(MISTYPED)),
         (
@@ -114,13 +115,7 @@ fn service() -> PromptService {
         ),
         (EntryKind::Tool, "git:log", log.to_owned()),
         (EntryKind::Tool, "issues:open", "7".to_owned()),
-    ])
-}
-
-/// Creates a service with these entries and the demo tools.
-pub(super) fn service_of<'a>(
-    entries: impl IntoIterator<Item = (EntryKind, &'a str, String)>,
-) -> PromptService {
+    ];
     let mut store = Overlay::new(Arc::new(MemoryStore::new()));
     for (kind, key, text) in entries {
         // The ids look like template file names, so that diagnostics show the templates.
@@ -144,7 +139,7 @@ pub(super) fn service_of<'a>(
     )
 }
 
-pub(super) fn text(prompt: RenderedPrompt) -> String {
+fn text(prompt: RenderedPrompt) -> String {
     match prompt {
         RenderedPrompt::Text(text) => text,
         RenderedPrompt::Messages(messages) => messages

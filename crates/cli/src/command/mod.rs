@@ -6,7 +6,6 @@ pub(crate) mod chat;
 pub(crate) mod check;
 pub(crate) mod convert;
 pub(crate) mod demo;
-pub(crate) mod demo_formats;
 pub(crate) mod doctor;
 pub(crate) mod fmt;
 pub(crate) mod history;

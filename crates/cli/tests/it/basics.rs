@@ -120,38 +120,6 @@ fn the_tour_shows_everything_offline() {
 }
 
 #[test]
-fn the_tour_of_formats_renders_six_at_once() {
-    let place = Place::new();
-    let done = place.run(&["demo", "formats"]);
-    assert_eq!((done.code, done.err.as_str()), (Some(0), ""), "{done:?}");
-    let formats = [
-        "go",
-        "jinja",
-        "handlebars",
-        "mustache",
-        "semantic-kernel",
-        "f-string",
-    ];
-    for format in formats {
-        let line = format!("    {format:<16} Ada reviews Rust code. Open issues: 7\n");
-        assert!(
-            done.out.contains(&line),
-            "{line:?} is not in:\n{}",
-            done.out
-        );
-    }
-    assert!(
-        done.out.contains("6 concurrent calls of 50 ms"),
-        "{}",
-        done.out
-    );
-    assert!(!done.out.contains('\u{1b}'), "{}", done.out);
-    place
-        .run(&["demo", "fromats"])
-        .fails(2, &["invalid value 'fromats'", "formats"]);
-}
-
-#[test]
 fn control_c_ends_a_command_that_waits_for_input() {
     let place = Place::new();
     let mut command = place.command(&["render", "-"]);

@@ -50,7 +50,7 @@ pub struct QueryModel {
 }
 
 /// Returns the configured model for queries, with recording or replay. For `mock` it is
-/// [`demo::WordMatcher`].
+/// [`demo::RecordedModel`].
 ///
 /// # Errors
 /// A setting is invalid.
@@ -68,7 +68,7 @@ pub fn query_model(
     let chosen = name.as_deref().map(|name| door.choose(name));
     let model: Arc<dyn ChatModel> = match chosen {
         // The other mock models simulate provider errors, so they must not be replaced.
-        Some((Vendor::Mock, "mock")) => Arc::new(demo::WordMatcher),
+        Some((Vendor::Mock, "mock")) => Arc::new(demo::RecordedModel),
         _ => door,
     };
     let model = tape.wrap_model(model)?;

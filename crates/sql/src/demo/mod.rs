@@ -4,7 +4,7 @@
 //!
 //! The file is built from SQL embedded in the program and is identical on every machine.
 
-mod matcher;
+mod recorded_model;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,23 +14,11 @@ use rusqlite::{Connection, OpenFlags};
 use crate::database::{ConnectOptions, Database, DatabaseError, DatabaseErrorKind};
 use crate::{ConnectionUrl, connect};
 
-pub use self::matcher::WordMatcher;
+pub use self::recorded_model::RecordedModel;
 
 /// Description of the shop for a connection.
 pub const DESCRIPTION: &str = "A small shop: customers, orders, products, stock, payments and shipments of 2025. \
                                一家小店：2025 年的客户、订单、商品、库存、付款和物流。";
-
-/// Questions that give good answers, even with the offline model.
-pub const QUESTIONS: [&str; 8] = [
-    "How many customers are there?",
-    "Show the total order amount by status",
-    "What are the top 5 products by price?",
-    "How many orders does each city have?",
-    "每个付款方式的付款金额是多少?",
-    "有多少个供应商?",
-    "评分最高的商品是哪些?",
-    "列出所有退货记录",
-];
 
 /// Tables, columns and views, with their comments.
 const SCHEMA: &str = include_str!("schema.sql");

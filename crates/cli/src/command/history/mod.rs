@@ -8,7 +8,6 @@ mod file;
 mod label;
 mod log;
 mod move_production;
-mod openai;
 mod print;
 mod pull;
 mod push;
@@ -37,12 +36,6 @@ pub(crate) async fn run(command: &Versions, config: &Settings) -> Result<(), Cli
         Versions::Rm(args) => collect::remove(args, &work).await,
         Versions::Gc(args) => collect::run(args, &work).await,
         Versions::Export(args) => transfer::export(args, &work).await,
-        Versions::Import(args) => match (args.first.as_str(), &args.second) {
-            (file, None) => transfer::import(file, &work).await,
-            ("openai", Some(file)) => openai::import(file, &work).await,
-            (form, Some(_)) => Err(CliError::Usage(format!(
-                "unknown import format {form:?}: expected openai, or only a file of `quillet export`"
-            ))),
-        },
+        Versions::Import(args) => transfer::import(&args.file, &work).await,
     }
 }

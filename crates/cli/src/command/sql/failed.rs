@@ -62,7 +62,7 @@ pub(super) fn extra_help(error: &SqlError) -> Option<&'static str> {
             }
         }
         SqlError::NoModel => Some(
-            "set a model with -m NAME and its key with `quillet keys set`; -m mock works offline and matches words; `quillet sql run` and `quillet sql tables` need no model",
+            "set a model with -m NAME and its key with `quillet keys set`; -m mock answers recorded questions to the demo offline; `quillet sql run` and `quillet sql tables` need no model",
         ),
         _ => None,
     }

@@ -311,7 +311,7 @@ fn read_password() -> Result<String, CliError> {
 
 fn mock() -> QueryModel {
     QueryModel {
-        model: Arc::new(demo::WordMatcher),
+        model: Arc::new(demo::RecordedModel),
         name: Some("mock".to_owned()),
     }
 }

@@ -24,7 +24,7 @@ pub(crate) async fn tour() -> Result<String, CliError> {
     let databases = Databases::new(ServiceParts {
         store: Arc::new(MemoryStore::new()),
         archive: Arc::new(MemoryArchive::new(ArchiveOptions::default())),
-        model: Some(Arc::new(demo::WordMatcher)),
+        model: Some(Arc::new(demo::RecordedModel)),
         embedder: None,
         tokens: Arc::new(Bytes4),
         prompts: databases::built_in_prompts()?,

@@ -3,6 +3,7 @@
 use std::process::Stdio;
 use std::time::Duration;
 
+use super::ask;
 use crate::Place;
 
 const SALES: &str = "id,region,phone,day\n1,North,007,2026-01-02\n2,South,012,2026-02-03\n";
@@ -32,17 +33,8 @@ fn a_file_of_rows_is_asked_like_a_database() {
     assert!(schema.contains("day     DATE TEXT"), "{schema}");
     let tables = run(&["sql", "tables", "--db", "sales.csv"]);
     assert_eq!(tables, "main.sales          2  sales.csv\n");
-    let asked = [
-        "sql",
-        "How many sales are there?",
-        "-m",
-        "mock",
-        "--run",
-        "-o",
-        "csv",
-    ];
-    let rows = run(&[&asked[..], &["--db", "sales.csv"]].concat());
-    assert!(rows.ends_with("\r\n2\r\n"), "{rows}");
+    let done = ask(&place, "SELECT count(*) AS n FROM sales", "sales.csv");
+    assert_eq!(done.out, "n\r\n2\r\n", "{done:?}");
     let tested = run(&["sql", "test", "sales.csv"]);
     assert!(tested.starts_with("sales.csv: 3."), "{tested}");
 }

@@ -10,6 +10,9 @@ mod page;
 mod rows;
 mod talk;
 
+use quillet_fake_provider::{FakeProvider, ReplyScript, ScriptedReply};
+
+use crate::ask::{borrowed, reach};
 use crate::{Done, Place};
 
 /// Runs a command with the demo database.
@@ -18,6 +21,18 @@ fn demo(place: &Place, args: &[&str]) -> Done {
     all.extend(args);
     all.extend(["--db", "demo"]);
     place.run(&all)
+}
+
+/// Asks a database a question that the model answers with this query, and runs it.
+fn ask(place: &Place, sql: &str, db: &str) -> Done {
+    let provider = FakeProvider::start(ReplyScript::turns([ScriptedReply::text([sql])]));
+    let env = reach(&provider);
+    let question = ["sql", "how many rows?", "--db", db, "-m", "gpt-4o"];
+    place.run_with(
+        &[&question[..], &["--run", "-o", "csv"]].concat(),
+        "",
+        &borrowed(&env),
+    )
 }
 
 /// Parses the output of a command as JSON.

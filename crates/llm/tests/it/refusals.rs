@@ -14,7 +14,7 @@ use quillet_llm::read_wire;
 use serde_json::{Value, json};
 
 /// Returns options with these members and every refusable parameter.
-fn options(more: Value) -> ChatOptions {
+fn options(more: &Value) -> ChatOptions {
     let mut all = json!({"temperature": 0.3, "top_p": 0.9, "top_k": 40, "presence_penalty": 0.1,
         "frequency_penalty": 0.1, "stop": ["END"], "logit_bias": {"50256": -100},
         "logprobs": true, "top_logprobs": 2});
@@ -87,7 +87,7 @@ fn each_generation_refuses_its_own_parameters() {
         ("my-own", None, NONE),
         ("deepseek-v4-pro", None, NONE),
     ] {
-        let mut options = options(json!({}));
+        let mut options = options(&json!({}));
         options.reasoning_effort = effort.map(str::to_owned);
         let found = RefusedParameters::of(model, &options);
         let found = found.map(|found| found.names.join(" ")).unwrap_or_default();
@@ -107,7 +107,7 @@ fn each_generation_refuses_its_own_parameters() {
 fn a_warning_names_the_model_the_parameters_and_the_fix() {
     let options = |json: Value| serde_json::from_value::<ChatOptions>(json).unwrap();
     let of = |json: Value| {
-        RefusedParameters::of("claude-opus-5-5", &options(json)).map(|found| found.to_string())
+        RefusedParameters::of("claude-opus-5-5", &options(&json)).map(|found| found.to_string())
     };
     assert_eq!(
         of(json!({"temperature": 0.3})).unwrap(),
@@ -211,7 +211,7 @@ async fn refused_parameters_are_dropped_on_every_api() {
         ("gemini-3.8-flash", ProviderApi::Gemini),
     ] {
         for stream in [true, false] {
-            let options = options(json!({"stream": stream}));
+            let options = options(&json!({"stream": stream}));
             let refused = RefusedParameters::of(model, &options).unwrap().names;
             let text = ask(&models, request(model, options)).await;
             assert_eq!(text.unwrap(), "fine", "{model}");

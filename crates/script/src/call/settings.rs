@@ -298,10 +298,9 @@ fn options(given: &mut ParameterReader<'_>) -> ChatOptions {
         };
         match (name, Json::from(&Value::Map(value.clone()))) {
             (EXTRA_BODY, Json::Object(fields)) => {
-                let is_refusable =
-                    |name: &str| REFUSABLE_PARAMETERS.iter().any(|known| *known == name);
-                let (kept, fields): (JsonObject<_, _>, JsonObject<_, _>) =
-                    fields.into_iter().partition(|(name, _)| is_refusable(name));
+                let (kept, fields): (JsonObject<_, _>, JsonObject<_, _>) = fields
+                    .into_iter()
+                    .partition(|(name, _)| REFUSABLE_PARAMETERS.contains(&name.as_str()));
                 options.extra.extend(fields);
                 // The client of the model sends these even if the model refuses them.
                 if !kept.is_empty() {

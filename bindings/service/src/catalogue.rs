@@ -22,7 +22,7 @@ const AUTHOR: &str = "program";
 /// Default number of listed versions.
 const MOST_VERSIONS: usize = 1000;
 
-/// The prompts of a store, kept up to date with writes by other programs. Cheap to clone.
+/// The prompts of a store, including changes by other programs. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct BoundCatalogue(Quillet);
 
@@ -50,7 +50,7 @@ pub struct RenderRequest {
     pub variables: Map,
     /// Functions that the prompt may call; they take precedence over the store's tools.
     pub tools: Vec<HostFunction>,
-    /// Whether to return messages instead of a text.
+    /// Whether to return messages instead of text.
     pub as_messages: bool,
 }
 
@@ -70,8 +70,8 @@ impl BoundCatalogue {
     /// from the environment; `time` is the timeout of one render.
     ///
     /// # Errors
-    /// The address or an environment variable is invalid. If a server does not respond, the
-    /// operations that need it fail.
+    /// The address or an environment variable is invalid. If the store's server does not respond,
+    /// only the operations that need it fail.
     pub async fn open(store: &str, time: Duration) -> Result<Self, BindingError> {
         let mut settings = Settings::from_env()?;
         settings.set("store.url", store)?;
@@ -96,7 +96,7 @@ impl BoundCatalogue {
             .collect()
     }
 
-    /// Renders a prompt to a text, with a role before each message, or to messages in OpenAI's
+    /// Renders a prompt to text, with the role before each message, or to messages in OpenAI's
     /// format.
     ///
     /// # Errors
@@ -146,7 +146,8 @@ impl BoundCatalogue {
         synced.map_err(BindingError::from)
     }
 
-    /// Labels of a prompt: an object of version numbers or weights.
+    /// Returns the labels of a prompt: an object that maps each label to a version number or to
+    /// weights.
     ///
     /// # Errors
     /// The store does not respond.

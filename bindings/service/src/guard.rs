@@ -13,16 +13,16 @@ use crate::refusal::BindingError;
 pub struct GuardQuery {
     /// Text of the query.
     pub sql: String,
-    /// SQL dialect, by a name of [`SqlDialect::named`].
+    /// Name of the SQL dialect; see [`SqlDialect::named`].
     pub dialect: String,
-    /// Tables that the query may read (`table` or `schema.table`) with their columns; any if
-    /// `None`.
+    /// Tables that the query may read (`table` or `schema.table`) and the columns of each; `None`
+    /// allows any table.
     pub tables: Option<Vec<(String, Vec<String>)>>,
     /// Maximum number of rows; unlimited if `None`.
     pub rows: Option<u64>,
-    /// Functions that the query may call, in addition to those that only compute.
+    /// Functions that the query may call in addition to those on the built-in allowlist.
     pub functions: Vec<String>,
-    /// `select`, or `explore` to also allow statements for agents.
+    /// `select`, or `explore` to also allow SHOW, DESCRIBE, read-only PRAGMAs and EXPLAIN.
     pub mode: String,
 }
 
@@ -31,9 +31,9 @@ pub struct GuardQuery {
 pub struct CheckedQuery {
     /// The text to run. It requests one row more than the limit, so a reader can detect truncation.
     pub sql: String,
-    /// The query for display, with its comments and the limit itself.
+    /// The query for display. It keeps the comments and contains the actual row limit.
     pub shown: String,
-    /// The tables that the query reads, with their names as passed.
+    /// The tables that the query reads, spelled as in [`GuardQuery::tables`].
     pub tables: Vec<String>,
     /// Whether the row limit was added or replaced the query's own LIMIT.
     pub limited: bool,

@@ -14,8 +14,8 @@ use serde_json::{Value as Json, json};
 use crate::call_queue::CallQueue;
 use crate::refusal::BindingError;
 
-/// Capabilities of the function. Scripts request missing ones in the prompt and validate the
-/// answer.
+/// Capabilities of the model function. If it cannot enforce a format, scripts describe the format
+/// in the prompt and validate the answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Abilities(host::ModelCapabilities);
 

@@ -42,7 +42,7 @@ pub struct BindingError {
     pub kind: ExceptionKind,
     /// The stable code.
     pub code: &'static str,
-    /// The problem with its location, without the hint.
+    /// The problem and its location, without the hint.
     pub message: String,
     /// The source of the problem; empty if there is none.
     pub source: Box<str>,

@@ -13,7 +13,7 @@ static RUNTIME: Mutex<Option<(u32, &'static Runtime)>> = Mutex::new(None);
 const THREADS: usize = 2;
 
 /// Returns the runtime of this process. In Python, the caller must hold the interpreter lock, so
-/// that the process cannot fork meanwhile.
+/// that the process cannot fork during the call.
 ///
 /// # Errors
 /// The system cannot start a thread.

@@ -39,9 +39,9 @@ pub enum ScriptSource {
 pub struct ScriptRequest {
     /// The script.
     pub script: ScriptSource,
-    /// Folders to search for scripts that this script names, in addition to its own folder.
+    /// Folders to search for scripts that this script calls, in addition to its own folder.
     pub search: Vec<PathBuf>,
-    /// Inputs: an object has them by name; any other value is the first input.
+    /// Inputs: an object that contains them by name, or any other value as the first input.
     pub inputs: Option<Value>,
     /// Functions that the script and its models may call.
     pub tools: Vec<HostFunction>,

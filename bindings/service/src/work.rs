@@ -75,15 +75,15 @@ impl BackgroundTask {
         }
     }
 
-    /// Returns the events since the last call, after waiting at most this long: an empty list if
-    /// there were none, `None` once there is an outcome.
+    /// Waits at most this long for events, and returns all events since the last call. Returns an
+    /// empty list if no event occurred, and `None` once there is an outcome.
     #[must_use]
     pub fn news(&self, patience: Duration) -> Option<Vec<QueueEvent>> {
         self.board.news(patience)
     }
 
-    /// Calls a function immediately, and then whenever there are events. A runtime thread calls it,
-    /// so it must not block. It is dropped when the task has ended.
+    /// Calls a function immediately, and then whenever there are events. A runtime thread calls the
+    /// function, so it must not block. The function is dropped when the task has ended.
     pub fn listen(&self, bell: impl Fn() + Send + Sync + 'static) {
         self.board.listen(Arc::new(bell));
     }
@@ -98,7 +98,8 @@ impl BackgroundTask {
         self.task.abort();
     }
 
-    /// Takes the outcome. [`BackgroundTask::news`] reports when it is available.
+    /// Removes and returns the outcome. The outcome is available once [`BackgroundTask::news`]
+    /// returns `None`.
     ///
     /// # Errors
     /// The reason why there is no value.

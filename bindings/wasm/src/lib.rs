@@ -49,7 +49,8 @@ pub extern "C" fn start() {
     });
 }
 
-/// Allocates memory for a number of words (0), text units (1) or bytes (2) and returns its address.
+/// Allocates memory for `length` words (`kind` 0), text units (1) or bytes (2), and returns its
+/// address.
 #[unsafe(no_mangle)]
 pub extern "C" fn room(kind: u32, length: usize) -> usize {
     EXCHANGE.with_borrow_mut(|exchange| match kind {

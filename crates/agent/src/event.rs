@@ -7,7 +7,7 @@ use quillet_core::{ErrorCode, Message, Value};
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
 
-/// An event of a run. The last one is always [`AgentEvent::Ended`].
+/// An event of a run. The last event is always [`AgentEvent::Ended`].
 #[derive(Clone, Debug)]
 pub enum AgentEvent {
     /// Text delta.
@@ -132,8 +132,8 @@ pub struct AgentOutcome {
     /// All visible reasoning.
     pub reasoning: String,
     /// New messages of the run, in order: turns of the model and results of its calls. Every call
-    /// has a result, even after a cancellation, except calls of the client
-    /// ([`EndReason::CallsRequired`]) and those with pending approvals.
+    /// has a result, even after a cancellation, except calls that the client executes
+    /// ([`EndReason::CallsRequired`]) and calls with pending approvals.
     pub messages: Vec<Message>,
     /// Total usage of the model calls; `None` if no provider reported it.
     pub usage: Option<Usage>,

@@ -9,8 +9,9 @@ const MOST_PATTERNS: usize = 1_000;
 /// Maximum bytes of one pattern.
 const MOST_BYTES: usize = 256;
 
-/// Permitted tools. A name is allowed if a pattern matches it and no pattern with a leading `!`
-/// does, in any order. All other names are denied, so the default denies everything.
+/// Permitted tools. A name is allowed if at least one pattern matches it and no pattern with a
+/// leading `!` matches it. The order of the patterns has no effect. All other names are denied, so
+/// the default denies everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Permissions {
     allowed: Vec<String>,
@@ -54,7 +55,7 @@ pub enum BadPermissions {
 }
 
 impl BadPermissions {
-    /// Returns the index of the invalid pattern, if the error is about one.
+    /// Returns the index of the invalid pattern, if a single pattern caused the error.
     ///
     /// ```
     /// use quillet_agent::Permissions;
@@ -136,7 +137,7 @@ impl Permissions {
         Ok(permissions)
     }
 
-    /// Returns the patterns that allow names.
+    /// Returns the patterns without a leading `!`.
     pub fn allowed(&self) -> impl Iterator<Item = &str> {
         self.allowed.iter().map(String::as_str)
     }
@@ -204,7 +205,7 @@ impl Permissions {
         self.allows_one_of(&[name])
     }
 
-    /// Whether a tool with several names may be called. A pattern that denies one of its names
+    /// Whether a tool with several names may be called. A pattern that denies any of the names
     /// denies the tool.
     ///
     /// ```

@@ -201,19 +201,19 @@ impl Default for RunLimits {
 pub struct Skills {
     /// All available skills.
     pub available: Vec<Skill>,
-    /// Names of skills that are loaded at the start: preloaded ones, and those loaded in earlier
+    /// Names of skills that are loaded at the start: preloaded skills, and skills loaded in earlier
     /// turns.
     pub loaded: Vec<String>,
-    /// Names of skills that the user chose. The prompt mentions them.
+    /// Names of skills that the user chose. The system prompt mentions these skills.
     pub chosen: Vec<String>,
 }
 
-/// Instructions that a model loads on demand, with their tools.
+/// Instructions and tools that a model loads on demand.
 #[derive(Clone, Debug, Default)]
 pub struct Skill {
     /// Its name.
     pub name: String,
-    /// Description of when to load it. A skill without a description is not listed.
+    /// Describes when the model should load the skill. A skill without a description is not listed.
     pub description: String,
     /// The instructions.
     pub prompt: String,

@@ -234,8 +234,8 @@ fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     }
 }
 
-/// Whether the host name is that of a cloud metadata service. Inside the cloud it resolves to a
-/// link-local address.
+/// Whether the host name is that of a cloud metadata service. Inside the cloud, such a name
+/// resolves to a link-local address.
 ///
 /// # Examples
 ///

@@ -19,7 +19,7 @@ use std::fmt;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeatureDisabled {
-    /// Name of the part as shown to users: `PostgreSQL`.
+    /// Name of the part as shown to users, such as `PostgreSQL`.
     pub what: &'static str,
     /// The cargo feature of the package `quillet` that enables it.
     pub feature: &'static str,

@@ -148,7 +148,8 @@ impl std::fmt::Display for Diagnostic {
     }
 }
 
-/// Returns the known name closest to a misspelled one, if at most a third of its characters differ.
+/// Returns the known name closest to a misspelled name, if at most a third of its characters
+/// differ.
 ///
 /// # Examples
 ///

@@ -85,7 +85,7 @@ macro_rules! errors {
         $name:ident $code:literal $status:tt $exit:tt $retry:tt $help:literal
             $(openai $openai:literal $kind:ident $openai_code:tt)? $(sql $sql:literal)?;)*
     })*) => {
-        /// A stable error code. Codes never change; a release may add a variant with its row.
+        /// A stable error code. Codes never change, but a release may add codes.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum ErrorCode {
@@ -647,8 +647,8 @@ impl ErrorCode {
         self.row().sql.unwrap_or(self.status())
     }
 
-    /// Returns the error in OpenAI's format, from the row if it has one, otherwise derived from the
-    /// status.
+    /// Returns the error in OpenAI's format: as the table defines it for this code, or else derived
+    /// from the status.
     ///
     /// # Examples
     ///
@@ -687,7 +687,7 @@ impl ErrorCode {
         self.row().exit.unwrap_or(Exit::Failure)
     }
 
-    /// Whether commands end with this code.
+    /// Whether a command can fail with this code.
     #[must_use]
     pub fn ends_commands(self) -> bool {
         self.row().exit.is_some()

@@ -65,8 +65,8 @@ pub fn parse_with(text: &str, numbers: NumberMode) -> Result<Value, serde_json::
     Ok(value)
 }
 
-/// Returns the message of an error without the unexpected text that serde quotes, because it may be
-/// a password.
+/// Returns the message of an error without the unexpected text that serde quotes, because that text
+/// may be a password.
 ///
 /// # Examples
 ///

@@ -30,7 +30,7 @@ pub struct DocumentInput {
 /// A document, for lists.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DocumentInfo {
-    /// Number of the document. It never changes.
+    /// Number of the document. The number never changes.
     pub id: i64,
     /// Its collection.
     pub collection: String,

@@ -2,10 +2,10 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// Locks a mutex, also after a thread panicked while it held the lock.
+/// Locks a mutex, even if a thread panicked while it held the lock.
 ///
-/// Use it if every critical section leaves valid data, even when it panics. A panic in one request
-/// then does not make the shared state unusable for later requests.
+/// Use this function if every critical section leaves valid data, even when it panics. A panic in
+/// one request then does not make the shared state unusable for later requests.
 ///
 /// ```
 /// use std::sync::Mutex;
@@ -20,7 +20,7 @@ pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Locks for reading, also after a panic; see [`lock`].
+/// Locks for reading, even if a thread panicked while it held the lock; see [`lock`].
 ///
 /// # Examples
 ///
@@ -37,7 +37,7 @@ pub fn read<T: ?Sized>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
     lock.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Locks for writing, also after a panic; see [`lock`].
+/// Locks for writing, even if a thread panicked while it held the lock; see [`lock`].
 pub fn write<T: ?Sized>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
     lock.write().unwrap_or_else(PoisonError::into_inner)
 }

@@ -276,7 +276,7 @@ pub struct NativeTurn {
     pub content: serde_json::Value,
 }
 
-/// Content of a message: a text, or an ordered list of parts. Its JSON is a string, or a list of
+/// Content of a message: text, or an ordered list of parts. Its JSON is a string, or a list of
 /// objects with a `type`, as in OpenAI's Chat API.
 ///
 /// # Examples
@@ -355,7 +355,7 @@ pub struct MediaFile {
     /// Its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filename: Option<String>,
-    /// A `data:` URL, or another URL for providers that accept one.
+    /// A `data:` URL, or another URL for providers that accept other URLs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_data: Option<String>,
     /// The provider's id of an uploaded file.

@@ -42,8 +42,8 @@ impl RateDraw {
         f64::from(self.per_minute / 60).max(1.0)
     }
 
-    /// Milliseconds between two refills. A minute that starts with a full bucket also stays within
-    /// the rate.
+    /// Milliseconds between two refills, chosen so that even a minute that starts with a full
+    /// bucket stays within the rate.
     #[must_use]
     pub fn interval(&self) -> f64 {
         // The capacity is subtracted, because a full bucket grants it immediately.

@@ -26,10 +26,10 @@ pub struct LogPage {
     /// Whether the run has ended and `events` includes its last event.
     pub ended: bool,
     /// Whether the process of the run stopped without writing the last event. [`Runs::give_up`]
-    /// must then write one, so that readers do not mistake the end of the log for the end of an
-    /// answer.
+    /// must then write a last event, so that readers do not mistake the end of the log for the end
+    /// of an answer.
     pub lost: bool,
-    /// Whether events between the requested number and the first one here were dropped.
+    /// Whether events between the requested number and the first event of this page were dropped.
     pub gap: bool,
 }
 

@@ -13,7 +13,7 @@ use crate::{BoxFuture, Message};
 pub struct StoredMessage {
     /// Its id; unique in its session.
     pub id: String,
-    /// Milliseconds since 1970.
+    /// Creation time in milliseconds since 1970.
     pub created_ms: u64,
     /// The message.
     #[serde(flatten)]
@@ -41,7 +41,7 @@ pub struct SessionInfo {
     pub updated_ms: u64,
 }
 
-/// A store of conversations: memory, SQLite, Redis.
+/// A store of conversations, in memory, SQLite or Redis.
 pub trait Sessions: Send + Sync + fmt::Debug {
     /// Describes the store and its location, without secrets.
     fn describe(&self) -> String;

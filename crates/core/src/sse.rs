@@ -36,7 +36,7 @@ pub enum TooLong {
 /// One event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SseEvent<'a> {
-    /// Its name, if it has a valid UTF-8 one.
+    /// Its name, if it has a name in valid UTF-8.
     pub name: Option<&'a str>,
     /// Its data, which is never blank.
     pub data: &'a [u8],
@@ -82,7 +82,7 @@ impl SseDecoder {
         }
     }
 
-    /// Passes the events that these bytes complete to `take`.
+    /// Decodes these bytes, and calls `take` for each event that is now complete.
     ///
     /// # Errors
     /// A limit is exceeded, or `take` fails.
@@ -115,9 +115,9 @@ impl SseDecoder {
         Ok(self.extend_line(bytes)?)
     }
 
-    /// Passes on a last event without the empty line that ends an event. The grammar drops such an
-    /// event, but some servers omit the line after the last event, so the caller may check whether
-    /// the event is complete.
+    /// Calls `take` for a last event that is not followed by an empty line. The grammar drops such
+    /// an event, but some servers omit the empty line after the last event, so the caller can check
+    /// whether the event is complete.
     ///
     /// # Errors
     /// Like [`SseDecoder::feed`].

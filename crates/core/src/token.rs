@@ -65,7 +65,7 @@ impl TokenKind {
         TokenKind::Variable,
     ];
 
-    /// Name in lower case: `variable`.
+    /// Name in lower case, such as `variable`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -110,8 +110,8 @@ impl SemanticToken {
 }
 
 /// Normalizes tokens for an editor: sorted, not empty, without overlaps, within the text and at
-/// character boundaries. Of two overlapping tokens, the one that starts first is retained; if both
-/// start at the same byte, the longer one.
+/// character boundaries. Of two overlapping tokens, the token that starts first is retained. If
+/// both start at the same byte, the longer token is retained.
 ///
 /// # Examples
 ///
@@ -143,9 +143,9 @@ pub fn normalize(text: &str, mut tokens: Vec<SemanticToken>) -> Vec<SemanticToke
     tokens
 }
 
-/// Overlays tokens on others. A lower token is visible only outside the upper ones, so a string
-/// remains highlighted around a variable in it. Both lists must be normalized (see [`normalize`]),
-/// and so is the result.
+/// Overlays the tokens `above` on the tokens `below`. A lower token is visible only outside the
+/// upper tokens, so a string remains highlighted around a variable inside the string. Both lists
+/// must be normalized (see [`normalize`]), and so is the result.
 ///
 /// ```
 /// use quillet_core::token::{SemanticToken, TokenKind, overlay};

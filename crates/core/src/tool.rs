@@ -152,12 +152,13 @@ pub trait Tool: Send + Sync + fmt::Debug {
 pub struct ToolAnswer {
     /// The result.
     pub value: Value,
-    /// Images of the result as `data:` URLs. The result mentions each at its position.
+    /// Images of the result as `data:` URLs. The text of the result mentions each image at its
+    /// position.
     pub images: Vec<MediaUrl>,
 }
 
-/// Builds tools from stored definitions. The crate with the tool protocols implements it, and the
-/// catalogue of definitions calls it.
+/// Builds tools from stored definitions. The crate of the tool protocols implements this trait, and
+/// the catalogue of definitions uses it.
 pub trait ToolBuilder: Send + Sync + fmt::Debug {
     /// Builds the tool of a definition. `name` is its function name, `id` its id for users and
     /// routes, and `source` its key, for messages.
@@ -177,7 +178,7 @@ pub trait ToolBuilder: Send + Sync + fmt::Debug {
     fn prepare(&self) {}
 }
 
-/// A tool with warnings about its definition.
+/// A tool, and the warnings about its definition.
 #[derive(Clone, Debug)]
 pub struct BuiltTool {
     /// The tool.

@@ -15,14 +15,14 @@ use crate::BoxFuture;
 use crate::lock::lock;
 use crate::store::StoreError;
 
-/// Attribute of a root span with the durable run that the trace belongs to: the id of its answer,
-/// by which its journal can be found.
+/// Attribute of a root span that identifies the durable run of the trace. Its value is the id of
+/// the run's answer, which can be used to find the journal.
 pub const RUN_ATTRIBUTE: &str = "quillet.run";
 
 /// Trace of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trace {
-    /// 32 hexadecimal digits.
+    /// Trace id: 32 hexadecimal digits.
     pub id: String,
     /// Spans in order of their start; the first is the root.
     pub spans: Vec<Span>,
@@ -31,7 +31,7 @@ pub struct Trace {
 /// A recorded operation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Span {
-    /// 16 hexadecimal digits.
+    /// Span id: 16 hexadecimal digits.
     pub id: String,
     /// Id of the parent span; `None` for the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -67,7 +67,7 @@ pub enum SpanKind {
     Step,
 }
 
-/// Receiver of traces. Must not block; may drop traces.
+/// Receiver of traces. Implementations must not block, and may drop traces.
 pub trait TraceSink: Send + Sync + fmt::Debug {
     /// Receives the trace of an ended run.
     fn record(&self, trace: Arc<Trace>);
@@ -83,15 +83,16 @@ impl TraceSink for Vec<Arc<dyn TraceSink>> {
 /// Filter for lists of traces.
 #[derive(Clone, Debug, Default)]
 pub struct TraceFilter {
-    /// Started at or after this time, in microseconds since 1970.
+    /// Only traces that started at or after this time, in microseconds since 1970.
     pub since_us: u64,
     /// Only traces with a failed span.
     pub failed: bool,
-    /// Only traces whose name or model contains this text. Letters A to Z match in both cases.
+    /// Only traces whose name or model contains this text. The case of the letters A to Z is
+    /// ignored.
     pub text: Option<String>,
     /// Only traces of the durable run with this id ([`RUN_ATTRIBUTE`]).
     pub run: Option<String>,
-    /// Only traces stored before the one with this number ([`TraceInfo::number`]).
+    /// Only traces stored before the trace with this number ([`TraceInfo::number`]).
     pub before: Option<u64>,
 }
 
@@ -100,7 +101,7 @@ pub struct TraceFilter {
 pub struct TraceInfo {
     /// Number among all traces ever stored here, from 1.
     pub number: u64,
-    /// 32 hexadecimal digits.
+    /// Trace id: 32 hexadecimal digits.
     pub id: String,
     /// Start time, in microseconds since 1970.
     pub started_us: u64,

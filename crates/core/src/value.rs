@@ -10,7 +10,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 /// Maximum nesting of containers. The JSON parser and all template functions that build containers
-/// reject deeper ones.
+/// reject deeper nesting.
 pub const MAX_DEPTH: u32 = 128;
 
 /// Objects with at most this many keys are searched linearly instead of by hash. Comparing lengths
@@ -244,13 +244,13 @@ impl Map {
         }
     }
 
-    /// Whether this is the fallback for the result of a failed call, see [`Value::into_fallback`].
+    /// Whether this is the fallback for the result of a failed call; see [`Value::into_fallback`].
     #[must_use]
     pub fn is_fallback(&self) -> bool {
         self.0.stands_in
     }
 
-    /// The value that this fallback represents everywhere except in template lookups, if that is
+    /// Returns the value that this fallback represents outside template lookups, if that value is
     /// not an object.
     #[must_use]
     pub fn represented_value(&self) -> Option<&Value> {
@@ -260,7 +260,8 @@ impl Map {
         }
     }
 
-    /// Returns a field as a fallback value, whether it exists or not, see [`Value::into_fallback`].
+    /// Returns a field as a fallback value, even if the field does not exist; see
+    /// [`Value::into_fallback`].
     #[must_use]
     pub fn fallback_field(&self, key: &str) -> Value {
         let field = self.get(key).cloned();
@@ -347,8 +348,8 @@ impl Value {
         }
     }
 
-    /// Returns the approximate size in bytes if no part were shared: a list that contains the same
-    /// list twice counts it twice, as its JSON does. The size is cached, so the call is cheap.
+    /// Returns the approximate size in bytes, without regard to sharing: if a list contains the
+    /// same list twice, the inner list counts twice. The size is cached, so the call is cheap.
     #[must_use]
     pub fn weight(&self) -> usize {
         let inside = match self {
@@ -360,9 +361,9 @@ impl Value {
         inside.saturating_add(std::mem::size_of::<Value>())
     }
 
-    /// Turns the value into the fallback for a failed call. In templates, lookups of missing fields
-    /// and items do not fail, but return further fallbacks for an empty text. Everywhere else,
-    /// including JSON, it is the original value, or an empty text for `null`.
+    /// Turns the value into the fallback for a failed call. In templates, a lookup of a missing
+    /// field or item does not fail, but returns another fallback, for the empty string. Everywhere
+    /// else, including JSON, it is the original value, or the empty string for `null`.
     ///
     /// # Examples
     ///
@@ -409,8 +410,8 @@ impl Value {
         matches!(self, Value::Map(map) if map.0.stands_in)
     }
 
-    /// The value itself, or the original of a fallback that is not an object, see
-    /// [`Value::into_fallback`].
+    /// Returns the value itself, or the original value of a fallback if that value is not an
+    /// object; see [`Value::into_fallback`].
     #[must_use]
     pub fn represented_value(&self) -> &Value {
         match self {
@@ -443,7 +444,7 @@ impl Value {
         }
     }
 
-    /// Returns the text, if this is a string.
+    /// Returns the string, if this is a string.
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         match self.represented_value() {
@@ -452,7 +453,7 @@ impl Value {
         }
     }
 
-    /// Returns the object, if this is one.
+    /// Returns the object, if this is an object.
     #[must_use]
     pub fn as_map(&self) -> Option<&Map> {
         match self {

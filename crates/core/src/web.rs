@@ -16,7 +16,7 @@ pub struct WebRequest {
 /// The response to a [`WebRequest`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WebAnswer {
-    /// HTTP status. An error status is an answer too.
+    /// HTTP status, which can be an error status.
     pub status: u16,
     /// Final URL after redirects.
     pub url: String,

@@ -66,7 +66,8 @@ impl InjectedFault {
         }
     }
 
-    /// Creates a connection reset after this many deltas, or after the head if `after` is 0.
+    /// Creates a fault that resets the connection after this many deltas, or after the head if
+    /// `after` is 0.
     #[must_use]
     pub fn reset(after: usize) -> Self {
         InjectedFault::Cut {
@@ -75,7 +76,7 @@ impl InjectedFault {
         }
     }
 
-    /// Creates an endless response of 100 MB.
+    /// Creates a fault that repeats the first delta up to a total of 100 MB.
     #[must_use]
     pub fn endless() -> Self {
         InjectedFault::Endless { bytes: 100 << 20 }

@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub struct ProviderSettings {
     /// The listening address. Default: a free port of 127.0.0.1.
     pub address: SocketAddr,
-    /// Number of recorded requests. Default 10,000; the oldest are dropped first.
+    /// Maximum number of recorded requests. Default 10,000; the oldest are dropped first.
     pub remembered: usize,
 }
 
@@ -111,7 +111,7 @@ impl FakeProvider {
         self.state.requests()
     }
 
-    /// Returns the number of requests.
+    /// Returns the number of received requests.
     #[must_use]
     pub fn asked(&self) -> usize {
         self.state.counts().asked

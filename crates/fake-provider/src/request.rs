@@ -26,14 +26,14 @@ pub struct RecordedRequest {
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Bytes,
-    /// The model, empty if none is named.
+    /// The model; empty if the request does not specify it.
     pub model: String,
-    /// Whether a stream is wanted.
+    /// Whether the request asks for a stream.
     pub streaming: bool,
-    /// Whether the stream is to report its usage (`stream_options.include_usage`).
+    /// Whether the request asks for usage in the stream (`stream_options.include_usage`).
     pub include_usage: bool,
-    /// The API key, from `Authorization`, `x-api-key`, `x-goog-api-key`, `api-key` or `key` of the
-    /// query.
+    /// The API key, from `Authorization`, `x-api-key`, `x-goog-api-key`, `api-key` or the query
+    /// parameter `key`.
     pub key: Option<String>,
 }
 

@@ -24,7 +24,7 @@ pub struct ReplyScript {
 }
 
 impl ReplyScript {
-    /// Creates a script that sends these replies in order, counted per API key. The last one
+    /// Creates a script that sends these replies in order, counted per API key. The last reply
     /// answers all further requests. An empty list means [`ScriptedReply::default`].
     pub fn turns(turns: impl IntoIterator<Item = ScriptedReply>) -> Self {
         ReplyScript {
@@ -56,7 +56,7 @@ impl ReplyScript {
         self
     }
 
-    /// Delays the response to the first batch, which is accepted immediately.
+    /// Accepts the first batch immediately, but delays the response to it.
     #[must_use]
     pub fn silent_first_batch(mut self, time: Duration) -> Self {
         self.first_batch = time;

@@ -28,7 +28,7 @@ pub struct ScriptedReply {
     pub fault: Option<InjectedFault>,
 }
 
-/// A delta, or a call with its deltas.
+/// A delta, or a call and its deltas.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReplyPart {
     /// A part of the text.
@@ -42,12 +42,12 @@ pub enum ReplyPart {
 /// A call of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptedCall {
-    /// The provider's id of the call. Gemini sends none.
+    /// The provider's id of the call. Gemini sends no id.
     pub id: String,
     /// The tool.
     pub name: String,
-    /// The JSON text of the arguments, split as it is sent. If it is not JSON, an API that sends an
-    /// object (Gemini) sends the text as it is.
+    /// The JSON text of the arguments, in the parts in which it is sent. If the text is not JSON,
+    /// an API that sends an object (Gemini) sends the text unchanged.
     pub arguments: Vec<String>,
 }
 
@@ -100,7 +100,7 @@ impl ScriptedReply {
         ScriptedReply::new(pieces.collect())
     }
 
-    /// Creates a reply with one call, `call_1`, and its arguments in these parts.
+    /// Creates a reply with one call, `call_1`, whose arguments are sent in these parts.
     pub fn call<S: Into<String>>(
         name: impl Into<String>,
         arguments: impl IntoIterator<Item = S>,
@@ -108,7 +108,7 @@ impl ScriptedReply {
         ScriptedReply::new(Vec::new()).and_call("call_1", name, arguments)
     }
 
-    /// Creates a reply of three parts with a fault.
+    /// Creates a reply that has three parts and this fault.
     #[must_use]
     pub fn failing(fault: InjectedFault) -> Self {
         ScriptedReply::text(["one ", "two ", "three"]).fault(fault)
@@ -163,7 +163,7 @@ impl ScriptedReply {
         self
     }
 
-    /// Sets the signature.
+    /// Sets the opaque value attached to the reasoning or the first call.
     #[must_use]
     pub fn signature(mut self, signature: impl Into<String>) -> Self {
         self.signature = Some(signature.into());

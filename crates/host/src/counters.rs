@@ -33,7 +33,7 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// Adds a duration.
+    /// Adds a duration to the histogram.
     pub fn record(&self, time: Duration) {
         let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
         // Bounds are inclusive, as `le` of Prometheus requires.
@@ -99,7 +99,7 @@ impl ByCode {
         *counts.entry(code.into()).or_default() += 1;
     }
 
-    /// Sum over all codes.
+    /// Returns the sum of the counters.
     #[must_use]
     pub fn sum(&self) -> u64 {
         let counts = lock(&self.0);

@@ -107,13 +107,13 @@ impl ProviderBatches {
         format!("{} {}", word(self.vendor), self.model)
     }
 
-    /// Returns the model.
+    /// Returns the provider's name for the model.
     #[must_use]
     pub fn model(&self) -> &str {
         &self.model
     }
 
-    /// Returns the maximum cost of a batch request, within the budgets of the caller.
+    /// Returns the maximum cost of a batch request, or zero if no budget applies to the caller.
     ///
     /// # Errors
     /// A money budget applies, and the price of the model is unknown.
@@ -155,7 +155,7 @@ impl ProviderBatches {
         }
     }
 
-    /// Encodes a row of the batch. An id consists of letters, digits, `-` and `_`, at most 64.
+    /// Encodes a row of the batch. An id consists of at most 64 letters, digits, `-` and `_`.
     #[must_use]
     pub fn row(&self, id: &str, body: &Value) -> Vec<u8> {
         let row = match self.vendor {
@@ -179,8 +179,8 @@ impl ProviderBatches {
     /// Submits rows and returns the provider's id of the batch. `mark` identifies the batch.
     ///
     /// # Errors
-    /// The provider rejects the batch or does not respond. After a missing response the batch may
-    /// still exist; see [`ProviderBatches::find`].
+    /// The provider rejects the batch or does not respond. If the provider does not respond, the
+    /// batch may still exist; see [`ProviderBatches::find`].
     pub async fn submit(&self, mark: &str, rows: &[Vec<u8>]) -> Result<String, ModelError> {
         let made = if self.vendor == Vendor::Anthropic {
             let mut body = b"{\"requests\":[".to_vec();
@@ -218,7 +218,7 @@ impl ProviderBatches {
     }
 
     /// Finds the batch with this mark. Anthropic stores no mark, so the latest batch with the same
-    /// number of rows is returned; only its results show whether it is the right one.
+    /// number of rows is returned; only its results show whether it is the batch with this mark.
     ///
     /// # Errors
     /// The provider does not respond.
@@ -264,7 +264,8 @@ impl ProviderBatches {
         })
     }
 
-    /// Cancels a batch. Rows answered before that can be fetched after it has ended.
+    /// Cancels a batch. Rows that were answered before the cancellation can be fetched after the
+    /// batch has ended.
     ///
     /// # Errors
     /// The provider does not respond.
@@ -273,7 +274,7 @@ impl ProviderBatches {
         self.call(Method::POST, &path, Vec::new()).await.map(|_| ())
     }
 
-    /// Returns the results of an ended batch with their row ids, in any order.
+    /// Returns the results of an ended batch and their row ids, in any order.
     ///
     /// # Errors
     /// The provider does not respond.
@@ -405,7 +406,7 @@ fn status_of(kind: &str) -> u16 {
     }
 }
 
-/// Pauses between two checks of a batch, growing from half a second to a minute.
+/// Returns the pauses between checks of a batch, which grow from half a second to a minute.
 ///
 /// # Examples
 ///

@@ -229,7 +229,7 @@ impl ResponseDecoder {
         }
     }
 
-    /// Ends the body.
+    /// Processes the end of the body.
     ///
     /// # Errors
     /// [`ModelErrorKind::Cut`] if the answer is incomplete.

@@ -30,7 +30,7 @@ const DEFAULT_MODEL: &str = "text-embedding-3-small";
 pub struct EmbedderConfig {
     /// Base URL, in the same format as for chat; `None` for OpenAI.
     pub base_url: Option<String>,
-    /// API key. Local servers need none.
+    /// API key. Local servers need no key.
     pub api_key: Option<SecretString>,
     /// Model. Default `text-embedding-3-small`.
     pub model: String,

@@ -7,7 +7,7 @@ use hyper::Uri;
 use quillet_core::chat::{ModelError, ModelErrorKind};
 use reqwest::Url;
 
-/// OpenAI's own address.
+/// Base URL of OpenAI's API, used if no other URL is configured.
 pub const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
 
 /// The original provider of an API, and the format of its addresses.

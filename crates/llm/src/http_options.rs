@@ -9,9 +9,9 @@ pub struct HttpOptions {
     pub connect: Duration,
     /// How long an idle connection stays open. Default 90 s.
     pub idle: Duration,
-    /// Hosts and addresses to allow even though they are link-local or a cloud metadata service.
-    /// Such services provide credentials, and base URLs may come from requests, so none is allowed
-    /// by default.
+    /// Link-local hosts and addresses, and cloud metadata services, that are allowed. By default
+    /// none are allowed, because such services provide credentials and base URLs may come from
+    /// requests.
     pub allow: Vec<String>,
 }
 

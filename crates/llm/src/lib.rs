@@ -69,8 +69,8 @@ pub use retry::{Retry, RetryNotice, RetryPolicy};
 pub use spending::{KeyCount, Spending, SpendingOptions};
 pub use timeouts::Timeouts;
 
-/// Installs the TLS cryptography provider for this process, unless one is installed. [`Http`] calls
-/// this function before it connects.
+/// Installs the TLS cryptography provider for this process, unless a provider is already installed.
+/// [`Http`] calls this function before it connects.
 pub fn install_crypto() {
     // An error only means that another thread has installed a provider.
     let _ = rustls::crypto::ring::default_provider().install_default();

@@ -36,12 +36,12 @@ use crate::timeouts::Timeouts;
 pub struct ProviderConfig {
     /// Base URL, with or without the API version; `None` for the API's own provider.
     pub base_url: Option<String>,
-    /// API key. Local servers need none; an empty key counts as missing.
+    /// API key. Local servers need no key; an empty key counts as missing.
     pub api_key: Option<SecretString>,
     /// Default model for requests that do not set one.
     pub model: Option<String>,
-    /// Headers added to every request. They replace those of the API, and their values are treated
-    /// as secret.
+    /// Headers added to every request. They replace headers of the API with the same name, and
+    /// their values are treated as secret.
     pub headers: Vec<(String, SecretString)>,
     /// Timeouts.
     pub timeouts: Timeouts,
@@ -150,8 +150,8 @@ impl Provider {
         &self.protocol
     }
 
-    /// Returns the error that a request for this model would fail with before anything is sent,
-    /// such as a missing key or model.
+    /// Returns the configuration error that prevents requests for this model, such as a missing key
+    /// or model.
     #[must_use]
     pub fn configuration_error(&self, model: Option<&str>) -> Option<ModelError> {
         let request = ChatRequest {

@@ -67,7 +67,7 @@ pub(crate) struct RateLimitedModel {
 
 impl RateLimits {
     /// Creates limits by provider alias ([`Vendor::of_alias`]) or by the provider's name for a
-    /// model. A request must satisfy both limits. `patience` is its longest wait.
+    /// model. A request must satisfy both limits. It waits at most `patience`.
     pub fn new(
         rates: impl IntoIterator<Item = (String, Rate)>,
         buckets: Arc<dyn Rates>,
@@ -85,7 +85,7 @@ impl RateLimits {
         }
     }
 
-    /// Returns the buckets.
+    /// Returns the buckets that enforce the limits.
     #[must_use]
     pub fn buckets(&self) -> &dyn Rates {
         &*self.buckets

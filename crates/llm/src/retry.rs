@@ -18,17 +18,17 @@ pub struct RetryPolicy {
     /// Wait before each retry; the length of the list is the number of retries. Default 100 ms and
     /// 300 ms.
     pub waits: Vec<Duration>,
-    /// Longest `Retry-After` to wait for; if a provider asks for more, the request is not retried.
-    /// Default 2 s.
+    /// Longest `Retry-After` to wait for; if a provider requests a longer wait, the request is not
+    /// retried. Default 2 s.
     pub most_wait: Duration,
     /// Whether each wait is randomly shortened by up to half, so clients that failed together do
-    /// not retry together. The wait that a provider asks for is never shortened. Default false.
+    /// not retry together. A wait that a provider requests is never shortened. Default false.
     pub jitter: bool,
 }
 
 impl RetryPolicy {
     /// Creates a policy of at most 16 retries. The first wait is `first`, and each further wait
-    /// doubles up to one minute, with jitter. A provider may ask for up to one minute.
+    /// doubles up to one minute, with jitter. A provider can request a wait of up to one minute.
     ///
     /// # Examples
     ///
@@ -114,13 +114,14 @@ type Observer = Arc<dyn Fn(&RetryNotice) + Send + Sync>;
 /// The retried kinds are `Connect`, `Timeout`, `RateLimited`, `Overloaded`, `Provider` and
 /// `MalformedToolCall`. The provider API maps statuses to kinds: 408 and 504 are `Timeout`, 429 is
 /// `RateLimited`, 503 and 529 are `Overloaded` or `Provider`, and 409 and all other 5xx are
-/// `Provider`. An exhausted quota (402, or a body that says so) is never retried, nor is
-/// `OverRate`, because that request has already waited.
+/// `Provider`. An exhausted quota (status 402, or an error body that reports it) is never retried,
+/// nor is `OverRate`, because that request has already waited.
 ///
 /// By default there are two retries, after 100 and 300 ms, and a `Retry-After` of up to 2 s is
 /// respected. A request's `model_config` sets `max_retries` (3) and `retry_delay` (1 s), which
-/// doubles up to one minute, with jitter. With a rate limit, `rate.rs` waits out a 429 that names
-/// its wait before this policy applies, up to three times.
+/// doubles up to one minute, with jitter. If a rate limit is configured, `rate.rs` first handles up
+/// to three 429 responses that specify a wait time: it waits and sends the request again. This
+/// policy applies to later errors.
 #[derive(Clone)]
 pub struct Retry {
     model: Arc<dyn ChatModel>,
@@ -138,7 +139,7 @@ impl Retry {
         }
     }
 
-    /// Sets the policy.
+    /// Sets the number of retries and the waits.
     #[must_use]
     pub fn policy(mut self, policy: RetryPolicy) -> Self {
         self.policy = policy;

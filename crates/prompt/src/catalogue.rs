@@ -80,7 +80,7 @@ impl fmt::Debug for InitialLoad {
 impl Catalogue {
     /// Creates an empty catalogue; see [`Catalogue::load`] and [`Catalogue::watch`].
     ///
-    /// `cache` is how many compiled templates are cached.
+    /// `cache` is the maximum number of cached compiled templates.
     #[must_use]
     pub fn new(
         store: Arc<dyn Store>,
@@ -103,7 +103,7 @@ impl Catalogue {
     }
 
     /// Gives prompt files in a folder access to other files and to the environment. By default they
-    /// have none.
+    /// have no access to either.
     #[must_use]
     pub fn with_outside(self, outside: Arc<dyn EnvironmentProvider>) -> Self {
         Catalogue {
@@ -121,7 +121,7 @@ impl Catalogue {
         }
     }
 
-    /// Sets the reader of scripts. Without one, stored scripts are listed as invalid.
+    /// Sets the reader of scripts. Without a reader, stored scripts are listed as invalid.
     #[must_use]
     pub fn with_scripts(self, scripts: Arc<dyn ScriptReader>) -> Self {
         Catalogue {
@@ -219,8 +219,8 @@ impl Catalogue {
         self.reload(&DEFINITIONS).await
     }
 
-    /// Publishes tools in addition to those of the store, replacing earlier ones of the same owner.
-    /// A stored tool wins over one of the same name.
+    /// Publishes tools in addition to the tools of the store. They replace earlier tools of the
+    /// same owner. A stored tool takes precedence over a published tool with the same name.
     pub async fn offer(&self, owner: &'static str, tools: Vec<Arc<dyn Tool>>) {
         let mut held = self.held.lock().await;
         let next = held.stock.offer(&self.snapshot.load(), owner, tools);

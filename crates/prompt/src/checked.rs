@@ -3,7 +3,7 @@
 use quillet_core::{Diagnostic, LineColumn, Span};
 use serde_json::{Map as Object, Value as Tree};
 
-/// A parsed definition with its warnings, or all errors of an invalid one.
+/// A parsed definition and its warnings, or all errors of an invalid definition.
 pub type CheckResult<T> = Result<(T, Vec<Diagnostic>), Vec<Diagnostic>>;
 
 /// Parses a JSON object; a syntax error includes its location.

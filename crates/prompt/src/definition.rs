@@ -16,7 +16,7 @@ use crate::rich::{StructuredVariable, mark};
 use crate::script::{self, SCRIPT_FORMAT, StoredScript};
 use crate::template_location::TemplateLocation;
 
-/// Body of a prompt: a text, messages or a script.
+/// Body of a prompt: a template, messages or a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PromptBody {
     /// A text (`userPrompt`, or `prompt` in ai-prompt-shell).
@@ -140,7 +140,7 @@ pub struct Prompt {
     pub metadata: Object<String, Tree>,
     /// The definition as it was written. For a prompt file, this is the front matter.
     pub raw: RawDefinition,
-    /// Location of the template in its file, if it is part of one.
+    /// Location of the template in its file, if the template is part of a file.
     pub place: Option<TemplateLocation>,
 }
 
@@ -202,7 +202,7 @@ impl Prompt {
         Self::from_object(id, source, text, tree)
     }
 
-    /// Parses a definition that is part of another one, such as a prompt of an extension.
+    /// Parses a definition that is part of another definition, such as a prompt of an extension.
     ///
     /// # Errors
     /// The same as [`Prompt::parse`].

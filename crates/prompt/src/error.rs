@@ -172,7 +172,7 @@ pub enum ServiceError {
     },
 }
 
-/// Error of a render, with the tool calls that failed before it.
+/// Error of a render, and the tool calls that failed before it.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{error}{}", after(.failures))]
 pub struct RenderFailure {

@@ -50,7 +50,7 @@ use crate::variables::Variables;
 pub struct Explanation {
     /// The template.
     pub template: TemplateFacts,
-    /// The variables that it references, in order of use.
+    /// The variables that the template references, in order of use.
     pub variables: Vec<VariableFacts>,
     /// Tool calls in the order in which they ended.
     pub calls: Vec<CallFacts>,
@@ -109,7 +109,7 @@ pub struct VariableFacts {
     pub keys: Vec<SharedFacts>,
 }
 
-/// A shared variable as it was used.
+/// A shared variable that the render used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SharedFacts {
     /// Its key in the store, without the store's prefix.

@@ -68,7 +68,8 @@ pub struct RenderInput<'a> {
     /// Whether the outcome includes the texts as segments with their origin
     /// ([`RenderOutcome::segments`](crate::RenderOutcome::segments)).
     pub segments: bool,
-    /// Whether this is a dry run: tools are not called, and scripts run dry too.
+    /// Whether this is a dry run: tools are not called, and scripts only report the requests that
+    /// they would make.
     pub dry: bool,
     /// Whether the outcome includes the version number of the current definition, which costs one
     /// read of its history ([`RenderOutcome::version`](crate::RenderOutcome::version)).

@@ -9,7 +9,7 @@ use quillet_template::{ChatMessage, RenderError, RenderedTemplate};
 use crate::definition::PromptBody;
 use crate::input::{HistoryPlacement, RenderInput};
 
-/// The result of a render: a text, or messages.
+/// The result of a render: text, or messages.
 ///
 /// # Examples
 ///

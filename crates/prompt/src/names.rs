@@ -70,7 +70,7 @@ pub struct UnresolvedVariable {
 pub struct AvailableNames<'a> {
     /// The tools.
     pub snapshot: &'a CatalogueSnapshot,
-    /// The template format. Without one, names must match exactly.
+    /// The template format. If it is `None`, names must match exactly.
     pub format: Option<&'a dyn TemplateFormat>,
 }
 
@@ -129,8 +129,8 @@ impl<'a> AvailableNames<'a> {
     }
 
     /// Whether request variables are also top-level names, as in the formats' original
-    /// implementations. Go templates see them under `.variables` only, so that they cannot hide
-    /// shared variables.
+    /// implementations. In Go templates, request variables are available only under `.variables`,
+    /// so that they cannot hide shared variables.
     #[must_use]
     pub fn has_arguments_at_root(&self) -> bool {
         self.format.is_some_and(|format| format.name() != "go")

@@ -42,7 +42,8 @@ struct CachedValidator {
 }
 
 impl Parameters {
-    /// Parses any of the three notations. Without a declaration, variables are not validated.
+    /// Parses a declaration in any of the three notations. If `declared` is null or empty,
+    /// variables are not validated.
     ///
     /// # Errors
     /// The declaration is invalid.

@@ -5,7 +5,7 @@ use std::fmt;
 use hmac_sha256::Hash;
 
 /// The first 128 bits of the SHA-256 of a stored text, as 32 hexadecimal digits. Clients can
-/// compute the revision of a text themselves: `sha256sum FILE | cut -c1-32`.
+/// compute the revision themselves: `sha256sum FILE | cut -c1-32`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Revision(u128);
 

@@ -56,7 +56,7 @@ pub struct Definition<T> {
 }
 
 impl<T> Definition<T> {
-    /// `"valid"` or `"invalid"`.
+    /// Returns `"valid"` or `"invalid"`.
     #[must_use]
     pub fn status(&self) -> &'static str {
         match self.state {
@@ -65,7 +65,7 @@ impl<T> Definition<T> {
         }
     }
 
-    /// Returns the parsed definition.
+    /// Returns the parsed definition if it is valid.
     ///
     /// # Errors
     /// [`ServiceError::Invalid`] with all errors of the definition.
@@ -116,7 +116,7 @@ impl Definition<PromptEntry> {
     }
 }
 
-/// A prompt that can be rendered, with the sources that it compiles from.
+/// A prompt that can be rendered, and the sources from which it is compiled.
 #[derive(Clone, Debug)]
 pub struct PromptEntry {
     /// The prompt.
@@ -171,7 +171,7 @@ impl PromptEntry {
     }
 }
 
-/// A tool with its function name in templates.
+/// A tool and its function name in templates.
 #[derive(Clone, Debug)]
 pub struct ToolEntry {
     /// The function name.

@@ -105,7 +105,7 @@ impl PromptService {
     }
 
     /// Like [`PromptService::tool_in`], but for a dry run: prompts are rendered without their
-    /// tools, and scripts run dry.
+    /// tools, and scripts only report the requests that they would make.
     ///
     /// # Errors
     /// The same as [`PromptService::tool`].

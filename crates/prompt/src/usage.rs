@@ -104,7 +104,7 @@ impl ToolCallCounters {
         self.succeeded.load(Ordering::Relaxed)
     }
 
-    /// Returns the number of failed calls by stable error code, without zeros.
+    /// Returns the number of failed calls by stable error code. Omits codes without failed calls.
     pub fn failed(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let counts = FAILURES.iter().zip(&self.failed);
         let counts =

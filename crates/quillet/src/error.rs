@@ -39,7 +39,7 @@ pub enum Error {
     Missing(FeatureDisabled),
 }
 
-/// The text of an error, with the error that caused it.
+/// The text of an error, and the error that caused it.
 #[derive(Debug)]
 pub struct ErrorMessage {
     text: String,
@@ -47,7 +47,7 @@ pub struct ErrorMessage {
 }
 
 impl ErrorMessage {
-    /// Returns the text, which includes that of the cause.
+    /// Returns the text, which includes the text of the cause.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
@@ -172,7 +172,7 @@ impl Error {
     }
 }
 
-/// A diagnostic with the text that its location refers to.
+/// A diagnostic, and the text that its location refers to.
 #[derive(Clone, Debug)]
 pub struct LocatedDiagnostic {
     /// The diagnostic with its location.

@@ -197,7 +197,8 @@ pub fn data(path: &str) -> Result<Value, Error> {
     parse(path, &read(path)?, form)
 }
 
-/// Reads schemas by name: those of the settings, overridden by `NAME=FILE` of the command line.
+/// Reads schemas by name: the schemas of the settings, overridden by `NAME=FILE` on the command
+/// line.
 ///
 /// # Errors
 /// An argument is not `NAME=FILE`, or a file cannot be read or is not a schema.

@@ -10,7 +10,7 @@ use quillet_core::{BoxFuture, Map, Value};
 /// Creates a tool from an asynchronous function, which receives the arguments by name.
 ///
 /// `parameters` is a JSON Schema of type `object`, shown to models. Templates may pass arguments by
-/// position; they get the names of its properties in order.
+/// position; these are assigned to its properties in order.
 ///
 /// ```
 /// use quillet::Value;

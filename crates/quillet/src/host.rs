@@ -16,7 +16,7 @@ use crate::components::{self, agents, scripts};
 use crate::error::Error;
 use crate::settings::{self, Settings};
 
-/// Components of a host process, built from settings; `quillet serve` is built on it.
+/// Components of a host process, created from settings. `quillet serve` uses this type.
 #[derive(Debug)]
 pub struct Host {
     prompts: Arc<PromptService>,
@@ -32,7 +32,7 @@ pub struct Host {
 impl Host {
     /// Opens the store of the settings, or an empty store in memory, and creates all components.
     ///
-    /// An unavailable store is only a warning; [`Host::watch`] keeps trying.
+    /// An unavailable store causes only a warning, and [`Host::watch`] retries.
     ///
     /// # Errors
     /// A setting is invalid, or a file, store or service that it names cannot be opened.
@@ -154,7 +154,8 @@ impl Host {
         tokio::join!(self.prompts.watch(), self.databases.follow(), keeping);
     }
 
-    /// Waits until all traces are written, and briefly for a trace collector.
+    /// Waits until all traces are written to the file, and for a limited time until they are sent
+    /// to the collector.
     pub async fn flush(&self) {
         self.traces.flush().await;
     }

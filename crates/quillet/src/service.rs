@@ -28,10 +28,10 @@ const REQUEST: &str = "library";
 /// Owner of the tools of [`Quillet::register`] in the catalogue.
 const OWNER: &str = "program";
 
-/// All features of Quillet over one store. Cheap to clone; clones share one service.
+/// All features of Quillet for one store. Cheap to clone; clones share one service.
 ///
 /// A background task follows the store, so changes by other writers become visible. The task ends
-/// with the last clone.
+/// when the last clone is dropped.
 #[derive(Clone)]
 pub struct Quillet {
     host: Arc<Host>,
@@ -88,7 +88,7 @@ impl Quillet {
         })
     }
 
-    /// Returns the single components.
+    /// Returns the components of this service.
     #[must_use]
     pub fn host(&self) -> &Host {
         &self.host

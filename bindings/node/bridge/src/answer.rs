@@ -6,7 +6,7 @@ use quillet::template::convert::ConvertedTemplate;
 use quillet::{FunctionCall, Map, TemplateError, Value};
 use serde_json::{Value as Json, json};
 
-/// Error for JavaScript.
+/// Error that is passed to JavaScript.
 #[derive(Debug)]
 pub enum BridgeError {
     /// An error in the template or its variables.
@@ -17,7 +17,7 @@ pub enum BridgeError {
 }
 
 impl BridgeError {
-    /// `{code, reason, message, source, line, column, hint, findings}`.
+    /// Returns the JSON object `{code, reason, message, source, line, column, hint, findings}`.
     #[must_use]
     pub fn json(&self) -> String {
         let error = match self {

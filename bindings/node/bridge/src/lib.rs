@@ -26,7 +26,7 @@ const KEPT_BYTES: usize = 128 << 10;
 const COMPILED_BYTES: usize = 2048;
 const COMPILED_FACTOR: usize = 8;
 
-/// State of one thread. Its numbers are valid only in that thread.
+/// Encoders, templates and renders of one thread. Their numbers are valid only in that thread.
 #[derive(Debug, Default)]
 pub struct ThreadState {
     encoders: Vec<Vec<ObjectShape>>,
@@ -60,7 +60,7 @@ pub struct EncodedValue<'a> {
     pub encoder: u32,
     /// The encoded structure.
     pub words: &'a [i32],
-    /// The text that all strings are parts of.
+    /// UTF-16 text that contains all strings of the value.
     pub units: &'a [u16],
     /// Use of the template's container cache: 0 leaves it unchanged, 1 replaces it with this
     /// value's containers, 2 uses and then clears it.
@@ -107,14 +107,14 @@ impl ThreadState {
         Ok(shapes.len() as u32 - 1)
     }
 
-    /// Removes all shapes of an encoder; numbering starts at 0 again.
+    /// Removes all shapes of an encoder. Its new shapes are numbered from 0 again.
     pub fn forget_shapes(&mut self, encoder: u32) {
         if let Some(shapes) = self.encoders.get_mut(encoder as usize) {
             shapes.clear();
         }
     }
 
-    /// Compiles a template with options as JSON, and returns its number.
+    /// Compiles a template and returns its number. `options` is JSON.
     ///
     /// # Errors
     /// All diagnostics of the template.
@@ -130,14 +130,14 @@ impl ThreadState {
         }))
     }
 
-    /// Removes a template and returns its weight.
+    /// Removes a template and returns its approximate memory size in bytes.
     pub fn release(&mut self, template: u32) -> usize {
         let compiled = self.templates.take(template);
         compiled.map_or(0, |compiled| compiled.weight)
     }
 
-    /// Approximate memory of a template in bytes. JavaScript's garbage collector sees only a
-    /// number, so it needs this weight.
+    /// Returns the approximate memory size of a template in bytes. The JavaScript module needs it,
+    /// because its garbage collector sees only the number of the template.
     pub fn weight(&mut self, template: u32) -> usize {
         let compiled = self.templates.get(template);
         compiled.map_or(0, |compiled| compiled.weight)
@@ -161,8 +161,8 @@ impl ThreadState {
         Ok(names.into_iter().collect::<serde_json::Value>().to_string())
     }
 
-    /// Renders a template without functions and passes the text to `read`. The text is not UTF-8 if
-    /// a format has cut a character.
+    /// Renders a template that calls no functions, and passes the text to `read`. The text is
+    /// invalid UTF-8 if the template has split a character.
     ///
     /// # Errors
     /// The same as for a render.
@@ -176,7 +176,8 @@ impl ThreadState {
         Ok(self.template(template)?.read_text(variables, read)?)
     }
 
-    /// Renders again with the variables of the last render, which JavaScript found unchanged.
+    /// Renders again with the variables of the last render. JavaScript calls this function if the
+    /// variables are unchanged.
     ///
     /// # Errors
     /// The same as for a render.
@@ -192,7 +193,7 @@ impl ThreadState {
         Ok(compiled.template.read_text(variables.clone(), read)?)
     }
 
-    /// Renders a template without functions to messages, as JSON.
+    /// Renders a template that calls no functions, and returns the messages as JSON.
     ///
     /// # Errors
     /// The same as for a render.
@@ -206,7 +207,7 @@ impl ThreadState {
         serde_json::to_string(&messages).map_err(|_| MALFORMED)
     }
 
-    /// Renders a template without functions to segments, as JSON.
+    /// Renders a template that calls no functions, and returns the segments as JSON.
     ///
     /// # Errors
     /// The same as for a render.
@@ -220,8 +221,8 @@ impl ThreadState {
         Ok(answer::segments(&segments))
     }
 
-    /// Starts a render whose calls JavaScript makes, and returns its number. The value is a list:
-    /// the variables, then the fallback value of each function. The functions are JSON.
+    /// Starts a render whose function calls JavaScript executes, and returns its number. The value
+    /// is a list: the variables, then the fallback value of each function. `functions` is JSON.
     ///
     /// # Errors
     /// The template does not exist.
@@ -258,7 +259,8 @@ impl ThreadState {
         Ok(self.renderings.add(Drive::Begun(Box::new(rendering))))
     }
 
-    /// Continues a render. Returns newly requested calls as JSON, or `None` once it has ended.
+    /// Continues a render. Returns newly requested calls as JSON, or `None` once the render has
+    /// ended.
     ///
     /// # Errors
     /// The same as for a render; the render is then removed.
@@ -311,7 +313,7 @@ impl ThreadState {
         })
     }
 
-    /// Returns the result of a finished render, and removes it.
+    /// Returns the result of a finished render, and removes the render.
     ///
     /// # Errors
     /// A message has an unknown role, or the render does not exist.
@@ -333,7 +335,7 @@ impl ThreadState {
         self.renderings.take(rendering);
     }
 
-    /// Decodes a value that does not belong to a template.
+    /// Decodes a value without the container cache of a template.
     ///
     /// # Errors
     /// The encoding is invalid.
@@ -392,7 +394,8 @@ pub fn check(format: &str, text: &str, options: &str) -> Result<String, BridgeEr
     Ok(answer::findings(&found).to_string())
 }
 
-/// Converts a template to another format. Returns it with notes, as JSON.
+/// Converts a template to another format. Returns the new template and the conversion notes as
+/// JSON.
 ///
 /// # Errors
 /// Some parts have no exact counterpart.
@@ -412,7 +415,7 @@ pub fn convert(
     Ok(answer::converted(&converted))
 }
 
-/// The formats as JSON: `[name, alias, …]` for each.
+/// Returns a JSON list with one list `[name, alias, …]` for each format.
 #[must_use]
 pub fn formats() -> String {
     let names = quillet::formats().into_iter();

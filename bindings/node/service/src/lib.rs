@@ -114,7 +114,7 @@ pub fn render<'e>(
     begun(env, work, bell)
 }
 
-/// Starts another store operation: `what` is its name, `arguments` are JSON.
+/// Starts a store operation other than a render. `what` is its name, and `arguments` is JSON.
 #[napi(catch_unwind)]
 pub fn ask<'e>(
     env: &'e Env,
@@ -131,7 +131,7 @@ pub fn ask<'e>(
     begun(env, work, bell)
 }
 
-/// Starts a script. `options` are JSON; the value is a list of the inputs and the model parameters.
+/// Starts a script. `options` is JSON; the value is a list of the inputs and the model parameters.
 #[napi(catch_unwind)]
 pub fn run<'e>(
     env: &'e Env,
@@ -152,7 +152,7 @@ pub fn run<'e>(
     begun(env, work, bell)
 }
 
-/// Returns the events of a background task as JSON; `null` once it has ended.
+/// Returns the events of a background task as JSON, or `null` once the task has ended.
 #[napi(catch_unwind)]
 pub fn news(env: &Env, work: u32) -> Result<Unknown<'_>> {
     let news = works(|works| works.get(work).and_then(|work| work.news(Duration::ZERO)));
@@ -162,7 +162,7 @@ pub fn news(env: &Env, work: u32) -> Result<Unknown<'_>> {
     }
 }
 
-/// Passes the result of a call.
+/// Passes the result of a requested call to the background task.
 #[napi(catch_unwind)]
 pub fn answer<'e>(
     env: &'e Env,
@@ -211,7 +211,7 @@ pub fn result(env: &Env, work: u32) -> Result<Unknown<'_>> {
     text(env, done.map(output::done))
 }
 
-/// An accepted query, as JSON.
+/// Checks a query, and returns the accepted query as JSON.
 #[napi(catch_unwind)]
 pub fn check_query(env: &Env, query: String) -> Result<Unknown<'_>> {
     let checked = input::query(&query).and_then(|query| quillet_bindings::check(&query));

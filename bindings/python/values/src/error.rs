@@ -9,7 +9,7 @@ use quillet_core::{Diagnostic, LineColumn, Severity};
 
 static CLASSES: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
 
-/// A class of `_errors`.
+/// Returns an exception class from the Python module `_errors`.
 pub fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyType>> {
     let module = CLASSES.get_or_try_init(py, || {
         Ok::<_, PyErr>(py.import("quillet_engine._errors")?.unbind())
@@ -24,7 +24,7 @@ pub struct ExceptionFields<'a> {
     pub class: &'a str,
     /// Stable error code.
     pub code: &'a str,
-    /// The problem with its location.
+    /// The problem and its location.
     pub message: &'a str,
     /// The source of the problem; empty if there is none.
     pub source: &'a str,
@@ -37,7 +37,7 @@ pub struct ExceptionFields<'a> {
 }
 
 impl ExceptionFields<'_> {
-    /// Creates the exception. If that fails, returns the failure instead.
+    /// Creates the exception, or returns the error that prevented its creation.
     pub fn raise(self, py: Python<'_>) -> PyErr {
         match self.exception(py) {
             Ok(error) | Err(error) => error,

@@ -18,7 +18,7 @@ use crate::memory::{self, CachedVariable, Memory};
 /// times, so nested repetitions grow exponentially.
 const MOST_VALUES: usize = 2_000_000;
 
-/// A value that cannot be read, with the reason.
+/// A value that cannot be read, and the reason.
 #[derive(Debug)]
 pub struct ConversionError {
     /// Path from the value to the root, innermost step first.
@@ -91,8 +91,8 @@ pub fn read(value: &Bound<'_, PyAny>) -> Result<Value, ConversionError> {
     with_reader(|reader| reader.value(value, 0))
 }
 
-/// Reads the variables of a render: those of a mapping, overridden by keyword arguments. `memory`
-/// caches the template's last variables.
+/// Reads the variables of a render from a mapping and from keyword arguments, which take
+/// precedence. `memory` caches the template's last variables.
 ///
 /// # Errors
 /// As [`read`].
@@ -361,7 +361,7 @@ impl ValueReader {
     }
 }
 
-/// Returns a string.
+/// Converts a Python string.
 pub fn text(text: &Bound<'_, PyString>) -> ConversionResult<Arc<str>> {
     match text.to_str() {
         Ok(text) => Ok(text.into()),

@@ -10,7 +10,8 @@ use super::cut::MessageCaps;
 use super::pair_repair;
 use crate::AgentError;
 
-/// Messages of a run, each counted at most once, with notices for removed ones.
+/// Messages of a run, and notices that replace removed messages. The tokens of each message are
+/// counted at most once.
 ///
 /// The system prompt and the tools may change between model calls. Messages are appended at the
 /// end, and only this module cuts or removes them.
@@ -114,8 +115,8 @@ pub(super) struct RemovedMessages {
 
 impl Conversation {
     /// Creates a conversation from the system prompt (which may be empty), the earlier messages and
-    /// the question. Drops results without a call, and adds a placeholder for missing results,
-    /// because providers reject both.
+    /// the question. Drops results without a call and adds placeholders for missing results,
+    /// because providers would reject such a conversation.
     #[must_use]
     pub fn new(
         counter: Arc<dyn TokenCounter>,
@@ -171,8 +172,8 @@ impl Conversation {
         self.tools.set(tools.iter().map(write).collect());
     }
 
-    /// Returns an upper bound of the tokens of system prompt, tools and messages; exact after
-    /// counting. The bound is enough for most conversations, which are short, and needs no
+    /// Returns an upper bound on the tokens of system prompt, tools and messages; exact after
+    /// [`Self::count`]. The bound is sufficient for short conversations, and computing it needs no
     /// vocabulary. See [`Conversation::count`].
     #[must_use]
     pub fn tokens(&self) -> u64 {
@@ -181,7 +182,7 @@ impl Conversation {
         self.system.tokens + self.tools.tokens + messages + notices
     }
 
-    /// Counts all uncounted texts, and returns the total.
+    /// Counts the tokens of all texts that are not counted yet, and returns the total.
     pub fn count(&mut self) -> u64 {
         self.system.count(&*self.counter);
         self.tools.count(&*self.counter);

@@ -33,8 +33,8 @@ fn is_over(conversation: &mut Conversation, window: Window, limits: &RunLimits) 
     limits.compaction && conversation.tokens() > trigger && conversation.count() > trigger
 }
 
-/// Compacts the conversation to the target if it exceeds the trigger. `None` if it does not, or if
-/// `limits.compaction` is off.
+/// Compacts the conversation to the target if it exceeds the trigger. Returns `None` if the
+/// conversation does not exceed the trigger, or if `limits.compaction` is off.
 ///
 /// # Errors
 /// [`AgentError::Window`] if the conversation does not fit and cannot be cut further.
@@ -56,8 +56,8 @@ pub fn compact_to_target(
 }
 
 /// Compacts the conversation to a target regardless of the trigger. Used if a provider rejects a
-/// conversation as too long although it fits by our count. A good target is three quarters of
-/// [`Conversation::count`].
+/// conversation as too long although it fits according to the token counter. A good target is three
+/// quarters of [`Conversation::count`].
 ///
 /// # Errors
 /// [`AgentError::Window`] if the conversation cannot be cut at all.

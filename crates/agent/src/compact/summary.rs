@@ -36,7 +36,7 @@ const SUMMARY_CHARACTERS: usize = 8_000;
 /// Suffix of a summary that was truncated.
 const CUT: &str = "\n[the summary was cut here: more was said than it has]";
 
-/// Result of an attempt to summarize, with its cost.
+/// Result and token usage of an attempt to summarize.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SummaryResult {
     /// Report of the compaction.
@@ -45,10 +45,10 @@ pub struct SummaryResult {
     pub usage: Option<Usage>,
 }
 
-/// Replaces messages of the middle with a summary by the model, if the conversation exceeds the
-/// trigger. `None` if no summary is needed, `limits.summarize` is off, or the model failed or
-/// exceeded `limits.call_time`. Always call [`super::compact_to_target`] afterwards: it does
-/// nothing if the summary was enough.
+/// Replaces messages in the middle of the conversation with a summary that the model writes, if the
+/// conversation exceeds the trigger. Returns `None` if no summary is needed, `limits.summarize` is
+/// off, or the model failed or exceeded `limits.call_time`. Always call
+/// [`super::compact_to_target`] afterwards: it does nothing if the summary was enough.
 pub async fn summarize(
     conversation: &mut Conversation,
     window: Window,

@@ -2,8 +2,8 @@
 
 use crate::Window;
 
-/// Returns the tokens of the window that a request may use. If the window only has room for the
-/// answer, half of it is reserved for the answer.
+/// Returns the number of tokens that a request may use: the window minus the tokens reserved for
+/// the answer, which are limited to half of the window.
 ///
 /// ```
 /// use quillet_agent::Window;

@@ -100,7 +100,7 @@ pub struct AgentDefinition {
     /// The provider: `openai`, `gpt`, `claude`, `anthropic`, `google`, `gemini`; derived from the
     /// model's name if `None`.
     pub model_type: Option<String>,
-    /// `chat`, or `responses` for OpenAI's Responses.
+    /// `chat`, or `responses` for OpenAI's Responses API.
     pub api_format: Option<String>,
     /// Context window in tokens, for unknown models.
     pub context_window: Option<u64>,
@@ -131,7 +131,7 @@ pub struct AgentDefinition {
     pub metadata: Json,
 }
 
-/// Instructions of an agent: a text, or a stored prompt.
+/// Instructions of an agent: text, or a stored prompt.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Instructions {
     /// None.
@@ -213,7 +213,7 @@ impl LimitSettings {
 /// Feature switches of an agent; `None` keeps the default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FeatureSettings {
-    /// Instructs the model to think thoroughly, and states the time.
+    /// Instructs the model to think thoroughly, and adds the current time to the user's message.
     pub deep_thinking: Option<bool>,
     /// Lets the model ask the user for clarification.
     pub clarification: Option<bool>,
@@ -230,7 +230,8 @@ pub struct FeatureSettings {
 }
 
 impl AgentDefinition {
-    /// Returns all field names of a definition in camelCase, nested ones as `limits.toolTimeout`.
+    /// Returns all field names of a definition in camelCase. Names of nested fields have the form
+    /// `limits.toolTimeout`.
     ///
     /// ```
     /// let names = quillet_agent::AgentDefinition::field_names();

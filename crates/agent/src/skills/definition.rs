@@ -40,15 +40,15 @@ const KNOWN: &[&str] = &[
 /// Fields that grant permissions to the skill.
 const GRANTS: [&str; 3] = ["tools", "mcpServers", "allowed-tools"];
 
-/// Parsed skill whose tools are names. Code that knows the catalogue and the MCP servers converts
-/// it to a [`Skill`] with [`SkillDefinition::into_skill`].
+/// Parsed skill that refers to its tools by name. Code that knows the catalogue and the MCP servers
+/// converts it to a [`Skill`] with [`SkillDefinition::into_skill`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SkillDefinition {
     /// Its name.
     pub name: String,
     /// Display name; empty if it has none.
     pub display_name: String,
-    /// Description of when to load it. A skill without a description is not listed.
+    /// Describes when the model should load the skill. A skill without a description is not listed.
     pub description: String,
     /// Its version; empty if it has none.
     pub version: String,
@@ -77,7 +77,7 @@ pub struct SkillDefinition {
 pub struct ToolReference {
     /// Name in the catalogue.
     pub name: String,
-    /// Provider of its code, if the skill names one.
+    /// Provider of the tool's code, if the skill specifies it.
     pub provider: Option<String>,
     /// Its settings; `null` if there are none.
     pub config: Value,

@@ -12,7 +12,7 @@ use quillet_core::tool::{Idempotency, Tool, ToolContext, ToolError, ToolErrorKin
 use quillet_core::{BoxFuture, Map, Value, nearest};
 use serde_json::json;
 
-/// Name of the tool.
+/// Name of the tool that reads a file of a loaded skill.
 pub const READ_FILE: &str = "read_skill_file";
 /// Maximum bytes of a file. Results are also cut for the model.
 const MOST_BYTES: u64 = 1024 * 1024;

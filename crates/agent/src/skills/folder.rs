@@ -17,7 +17,7 @@ const MOST_BYTES: u64 = 256 * 1024;
 /// Maximum number of entries. Further entries are skipped.
 const MOST_ENTRIES: usize = 1_000;
 
-/// Reads all skills of a folder, in the order of their folder names, with all diagnostics. An
+/// Returns all skills of a folder, in the order of their folder names, and all diagnostics. An
 /// invalid skill does not affect the others. Folders without a `SKILL.md` are ignored, and symbolic
 /// links that lead out of the folder are rejected. If `folder` itself has a `SKILL.md`, it counts
 /// as a single skill.

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::files::ReadSkillFile;
 use crate::run::{Skill, Skills};
 
-/// Name of the tool.
+/// Name of the tool that loads a skill.
 pub const TOOL_NAME: &str = "load_skill";
 
 /// Skills of a run, including which of them are loaded.
@@ -131,7 +131,7 @@ impl LoadedSkills {
     }
 
     /// Returns the tools of all loaded skills, and the tool that reads their files. If several
-    /// skills have a tool with the same name, that of the first loaded skill is used.
+    /// skills have a tool with the same name, the tool of the skill that was loaded first is used.
     #[must_use]
     pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
         let mut tools: Vec<Arc<dyn Tool>> = Vec::new();

@@ -8,11 +8,12 @@ use quillet_core::session::StoredMessage;
 /// Number of further turns for which a skill stays loaded, as in Chat Shell.
 pub const RETAINED_TURNS: usize = 5;
 
-/// Returns skills of earlier turns that are still loaded, in loading order, each with its remaining
-/// turns after the current one. A turn is a user message with all of its answers.
+/// Returns the skills of earlier turns that are still loaded, in loading order, and for each the
+/// number of turns that remain after the current turn. A turn is a user message and all of its
+/// answers.
 ///
 /// An answer names all skills that were loaded at the time. A skill therefore counts as loaded in
-/// the first turn of an unbroken sequence that names it. If the sequence is longer than the
+/// the first turn of an unbroken sequence of turns that name it. If the sequence is longer than the
 /// retention, the skill was loaded again.
 #[must_use]
 pub fn retained(history: &[StoredMessage]) -> Vec<(String, usize)> {

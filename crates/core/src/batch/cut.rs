@@ -127,7 +127,7 @@ impl RowSplitter {
     }
 }
 
-/// Returns the lines of a chunk with their numbers, without line ends and blank lines.
+/// Returns the lines of a chunk and their numbers. Omits line ends and blank lines.
 pub fn lines(piece: &FileChunk) -> impl Iterator<Item = (u64, &[u8])> {
     let numbered = (piece.number..).zip(piece.bytes.split(|byte| *byte == b'\n'));
     numbered.filter_map(|(number, line)| {

@@ -22,7 +22,7 @@ pub use cut::{LongLine, RowSplitter, lines};
 /// Metadata of a file. Times are seconds since 1970.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileInfo {
-    /// Its id: `file-…`.
+    /// File id: `file-…`.
     pub id: String,
     /// Owner; only the owner may see the file.
     pub owner: String,
@@ -56,7 +56,7 @@ pub struct FileChunkPage {
     pub next: Option<u64>,
 }
 
-/// Status of a batch, with OpenAI's names except for [`Status::Expiring`], which clients see as
+/// Status of a batch. The names are OpenAI's, except for [`Status::Expiring`], which clients see as
 /// `finalizing`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -95,7 +95,7 @@ impl Status {
         Status::Cancelled,
     ];
 
-    /// Name as stored.
+    /// Returns the name used in stores.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -159,7 +159,7 @@ pub struct LineError {
 /// The immutable parameters of a batch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BatchOrder {
-    /// Its id: `batch_…`.
+    /// Batch id: `batch_…`.
     pub id: String,
     /// Owner; only the owner may see the batch. Its rows run with the owner's permissions.
     pub owner: String,
@@ -173,12 +173,12 @@ pub struct BatchOrder {
     pub created: u64,
     /// The deadline.
     pub expires: u64,
-    /// Retention of its files after the end, in seconds.
+    /// How long its files are kept after the batch has ended, in seconds.
     pub keep: u64,
-    /// Whether its rows go to the batch API of their model's provider.
+    /// Whether its rows are sent to the batch API of the provider that serves their model.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub provider: bool,
-    /// Metadata of the owner.
+    /// Metadata set by the owner.
     pub metadata: Option<serde_json::Map<String, serde_json::Value>>,
 }
 
@@ -195,7 +195,7 @@ impl BatchOrder {
         format!("file-{}-errors", self.tag())
     }
 
-    /// Id of the file that records provider batch jobs. Only workers read it.
+    /// Id of the file that records provider batch jobs. Only workers read this file.
     #[must_use]
     pub fn jobs(&self) -> String {
         format!("file-{}-jobs", self.tag())
@@ -206,7 +206,7 @@ impl BatchOrder {
     }
 }
 
-/// A batch with its current state.
+/// A batch and its current state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
     /// Its parameters.
@@ -215,7 +215,7 @@ pub struct Batch {
     pub status: Status,
     /// When each status began, in seconds since 1970.
     pub times: Vec<(Status, u64)>,
-    /// Errors in its input.
+    /// Errors found in the input file.
     pub wrong: Vec<LineError>,
     /// Rows of the input; known after the check.
     pub total: u64,
@@ -296,7 +296,7 @@ pub struct RowResult {
 pub struct Report {
     /// The unit.
     pub unit: u64,
-    /// Results of rows. Results for rows that already have one are ignored.
+    /// Results of rows. A second result for a row is ignored.
     pub results: Vec<RowResult>,
     /// Rows processed again because their previous worker was lost.
     pub again: u64,
@@ -423,8 +423,8 @@ pub struct BatchOptions {
     pub concurrency: usize,
     /// Lease duration: how long the units of a dead worker stay leased. Default 30 s.
     pub lease: Duration,
-    /// Retries of a row after a provider failure. Default 5. If the provider asks to wait, the row
-    /// is retried until the deadline of the batch.
+    /// Retries of a row after a provider failure. Default 5. If the provider specifies a wait time,
+    /// the row is retried until the deadline of the batch.
     pub retries: u32,
     /// Maximum rows of a batch. Default 1,000,000.
     pub rows: u64,
@@ -451,7 +451,7 @@ impl Default for BatchOptions {
     }
 }
 
-/// A batch store with its options.
+/// A batch store and its options.
 #[derive(Clone, Debug)]
 pub struct BatchService {
     /// The store.

@@ -22,13 +22,13 @@ thread_local! {
     static PAYER: RefCell<Option<BudgetAccounts>> = const { RefCell::new(None) };
 }
 
-/// Accounts that a call is charged to: those of a key, daily budgets, and the budgets of the
-/// current run. Clones share them.
+/// Accounts that a call is charged to: the accounts of a key, daily budgets, and the budgets of the
+/// current run. Clones share these accounts.
 #[derive(Clone, Debug, Default)]
 pub struct BudgetAccounts {
     /// Name of the key, if there are keys.
     pub key: Option<Arc<str>>,
-    /// Limits set by the request. They can only lower those of its key.
+    /// Limits set by the request. They can only lower the limits of the key.
     pub asked: Option<BudgetLimits>,
     accounts: Vec<Account>,
     runs: Vec<Arc<RunBudget>>,
@@ -45,7 +45,7 @@ impl BudgetAccounts {
     }
 
     /// Adds limits. `account` is the name of the daily budget. `title` is the source of the limits
-    /// in errors: `budget`, `server.token.ci`, `agent writer`. The time of the run starts now.
+    /// in errors: `budget`, `server.token.ci`, `agent writer`. The run's time limit starts now.
     #[must_use]
     pub fn with_limits(mut self, account: &str, title: &str, limits: &BudgetLimits) -> Self {
         if limits.day.is_set() && self.accounts.iter().all(|known| &*known.name != account) {
@@ -99,7 +99,7 @@ impl BudgetAccounts {
         days.chain(runs).any(|limit| limit.nano_usd.is_some())
     }
 
-    /// Returns the remaining time of the run with the budget that limits it, if any.
+    /// Returns the remaining time of the run and the budget that limits it, if any.
     #[must_use]
     pub fn time_left(&self) -> Option<(Duration, &Arc<RunBudget>)> {
         let left = |run: &'_ Arc<RunBudget>| run.left();
@@ -279,7 +279,7 @@ pub fn charge_to_current<F: Future>(future: F) -> InScope<F> {
     }
 }
 
-/// A future with its budget accounts.
+/// A future and its budget accounts.
 #[derive(Debug)]
 pub struct InScope<F> {
     payer: Option<BudgetAccounts>,

@@ -113,7 +113,7 @@ pub enum FinishReason {
 }
 
 impl FinishReason {
-    /// Name of the reason: that of OpenAI's Chat API, if it has one.
+    /// Name of the reason, which is the name in OpenAI's Chat API if there is one.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

@@ -22,8 +22,8 @@ pub const REFUSABLE_PARAMETERS: [&str; 9] = [
 /// Member of [`ChatOptions::extra`] whose [`REFUSABLE_PARAMETERS`] are sent to every model.
 pub const EXTRA_BODY: &str = "extra_body";
 
-/// Generation parameters; those with `None` are not sent. Providers check the ranges, because these
-/// differ between models.
+/// Generation parameters. Parameters that are `None` are not sent. Providers check the ranges,
+/// because these differ between models.
 ///
 /// # Examples
 ///
@@ -76,8 +76,8 @@ pub struct ChatOptions {
     /// "schema": …, "strict": …}}`; see [`ChatOptions::json_schema`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_format: Option<Value>,
-    /// Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, `xhigh`, as far as the model
-    /// supports them.
+    /// Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, `xhigh`. Models support only
+    /// some of these levels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_effort: Option<String>,
     /// Provider-specific parameters (`seed`, `logit_bias`, `thinking`, `safetySettings` and so on),
@@ -87,7 +87,7 @@ pub struct ChatOptions {
 }
 
 impl ChatOptions {
-    /// Returns these options, with unset ones taken from `other`.
+    /// Returns these options, with unset options taken from `other`.
     ///
     /// # Examples
     ///
@@ -183,7 +183,7 @@ pub struct JsonSchemaFormat<'a> {
     pub description: Option<&'a str>,
     /// The JSON Schema.
     pub schema: &'a Value,
-    /// Whether the provider must enforce it.
+    /// Whether the provider must enforce the schema.
     pub strict: Option<bool>,
 }
 

@@ -6,19 +6,19 @@ use crate::message::{Message, NativeTurn, Role, ToolCall};
 /// A complete answer, folded from the stream.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reply {
-    /// The provider's id.
+    /// The provider's id of the answer.
     pub id: String,
     /// The model that answered.
     pub model: String,
-    /// Seconds since 1970.
+    /// Creation time in seconds since 1970.
     pub created: u64,
-    /// One per requested answer.
+    /// The answers; one for each requested answer.
     pub choices: Vec<ChatChoice>,
     /// Token usage, if the provider reported it.
     pub usage: Option<Usage>,
 }
 
-/// One of the answers.
+/// One of the answers to a request.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChatChoice {
     /// The text.
@@ -39,7 +39,7 @@ pub struct ChatChoice {
 
 impl ChatChoice {
     /// Returns this answer if it is complete. Callers that execute, evaluate or parse model output
-    /// must use it.
+    /// must call this method.
     ///
     /// # Errors
     /// The reason why it is incomplete: a token limit, a filter, a refusal, a pause, a failure, or
@@ -89,7 +89,7 @@ impl Reply {
             .ensure_complete()
     }
 
-    /// Adds one event.
+    /// Adds one event of the stream to the answer.
     ///
     /// # Examples
     ///

@@ -4,8 +4,8 @@ use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
-/// Token usage of one answer or of a run. The same for all providers: parts are included in their
-/// totals, so `input_tokens + output_tokens` is the sum of all tokens.
+/// Token usage of one answer or of a run. The counts have the same meaning for all providers:
+/// totals include their parts, so `input_tokens + output_tokens` is the sum of all tokens.
 ///
 /// # Examples
 ///

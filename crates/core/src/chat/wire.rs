@@ -7,8 +7,8 @@ use futures_core::Stream;
 
 use super::{ChatEvent, ModelError};
 
-/// A client's request in the format of a provider API, with the properties found in it. Its
-/// constructor has checked that the encoder of that API would write an equivalent body.
+/// A client's request in the format of a provider API, and the properties read from it. The code
+/// that creates it has checked that the encoder of that API would write an equivalent body.
 #[derive(Clone, Debug, Default)]
 pub struct WireRequest {
     /// The provider API, named as in [`crate::NativeTurn::wire`].
@@ -51,14 +51,14 @@ pub enum WireItem {
     Event(ChatEvent),
 }
 
-/// State of the answer that the client has received so far as bytes.
+/// State of an answer of which the client has so far received unmodified bytes from the provider.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PassthroughState {
     /// The provider's id of the answer.
     pub id: String,
     /// The model that answers.
     pub model: String,
-    /// Seconds since 1970.
+    /// Creation time in seconds since 1970.
     pub created: u64,
     /// Indexes of the answers that have started.
     pub begun: Vec<u32>,

@@ -72,7 +72,8 @@ impl<'de> Deserialize<'de> for Digest {
     }
 }
 
-/// Content of a version: the definition and what determines how it is parsed.
+/// Content of a version: the text of the definition, and the data that determines how the text is
+/// parsed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DefinitionContent {
     /// The stored text, byte for byte.
@@ -95,8 +96,8 @@ impl DefinitionContent {
         }
     }
 
-    /// Returns the content of an entry. A text from a folder is a prompt file unless it is a JSON
-    /// object.
+    /// Returns the content of an entry. An entry from a folder is a prompt file unless its text is
+    /// a JSON object.
     #[must_use]
     pub fn of(entry: &StoreEntry) -> Self {
         let is_file = entry.folder.is_some() && object(&entry.text).is_none();

@@ -9,7 +9,7 @@ use serde_json::Value as Tree;
 
 use crate::store::{EntryKey, EntryKind};
 
-/// The implicit label of the stored definition. It is not stored.
+/// The implicit label of the stored definition. This label is not stored.
 pub const LATEST: &str = "latest";
 
 /// Default label for readers.
@@ -57,7 +57,7 @@ impl Labels {
         Ok(labels)
     }
 
-    /// Returns the stored form.
+    /// Returns the labels as they are stored.
     #[must_use]
     pub fn to_text(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
@@ -69,7 +69,7 @@ impl Labels {
         self.0.get(name)
     }
 
-    /// Whether any label points at a version, alone or in a split.
+    /// Whether any label points at a version, either directly or through a traffic split.
     #[must_use]
     pub fn points_at(&self, number: u64) -> bool {
         self.0
@@ -77,7 +77,8 @@ impl Labels {
             .any(|target| target.numbers().any(|one| one == number))
     }
 
-    /// Returns the names of the labels that point at this version alone.
+    /// Returns the names of the labels that point directly at this version. Traffic splits are not
+    /// included.
     pub fn labels_at(&self, number: u64) -> impl Iterator<Item = &str> {
         let at = move |target: &LabelTarget| *target == LabelTarget::Version(number);
         let found = self.0.iter().filter(move |(_, target)| at(target));
@@ -85,7 +86,7 @@ impl Labels {
     }
 }
 
-/// Target of a label. As JSON a number, or an object with `versions`.
+/// Target of a label. In JSON, a version number, or an object with `versions`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum LabelTarget {
@@ -96,7 +97,7 @@ pub enum LabelTarget {
 }
 
 impl LabelTarget {
-    /// Returns the numbers of the versions it points at.
+    /// Returns the numbers of the versions that the label points at.
     ///
     /// # Examples
     ///
@@ -151,7 +152,7 @@ impl<'de> Deserialize<'de> for LabelTarget {
     }
 }
 
-/// Versions with weights. The choice depends only on a key of the request, so all replicas and
+/// Versions and their weights. The choice depends only on a key of the request, so all replicas and
 /// later processes select the same version.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -176,7 +177,8 @@ impl TrafficSplit {
             .sum()
     }
 
-    /// Returns the version with the largest share, or the newest of several; 0 if there is none.
+    /// Returns the version with the largest share, or the newest of several such versions; 0 if the
+    /// split is empty.
     #[must_use]
     pub fn heaviest(&self) -> u64 {
         let most = self.versions.iter().max_by_key(|(_, weight)| **weight);

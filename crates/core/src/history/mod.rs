@@ -33,8 +33,9 @@ pub const STORE: &str = "store";
 
 /// A store that keeps the history of its definitions.
 ///
-/// All changes are atomic, and exclude concurrent writers of the definition, in other processes
-/// too. Only [`HistoryStore::collect`] deletes versions. Labels always point at existing versions.
+/// All changes are atomic. They exclude concurrent writers of the same definition, including
+/// writers in other processes. Only [`HistoryStore::collect`] deletes versions. Labels always point
+/// at existing versions.
 pub trait HistoryStore: Send + Sync {
     /// Writes a definition, records it as a version and moves labels to it.
     ///

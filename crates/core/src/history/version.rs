@@ -32,7 +32,7 @@ pub struct Version {
     pub removed: bool,
 }
 
-/// A version with its content.
+/// A version and its content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VersionRecord {
     /// The version.
@@ -63,7 +63,7 @@ pub struct Commit {
     pub kind: EntryKind,
     /// Its key.
     pub key: EntryKey,
-    /// New content; `None` removes the definition with all of its labels.
+    /// New content; `None` removes the definition and all of its labels.
     pub content: Option<DefinitionContent>,
     /// Author.
     pub author: Arc<str>,
@@ -116,7 +116,8 @@ pub struct LabelMove {
     pub name: String,
     /// New target; `None` removes the label.
     pub to: Option<LabelTarget>,
-    /// Expected current target; `None` for any, `Some(None)` if the label must not exist.
+    /// Expected current target; `None` accepts any target, and `Some(None)` requires that the label
+    /// does not exist.
     pub expect: Option<Option<LabelTarget>>,
 }
 
@@ -129,6 +130,6 @@ pub struct HistoryImport {
     pub key: EntryKey,
     /// Versions in the order of their numbers, which may have gaps.
     pub versions: Vec<VersionRecord>,
-    /// Labels, which replace existing ones with the same names.
+    /// Labels, which replace existing labels with the same names.
     pub labels: Labels,
 }

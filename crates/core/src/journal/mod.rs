@@ -55,7 +55,7 @@ pub struct RunHead {
     pub title: Arc<str>,
     /// Owner; only the owner sees the run.
     pub scope: Arc<str>,
-    /// The run from which this one was forked, with the number of the last copied event.
+    /// The run from which this run was forked, and the number of the last copied event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked: Option<(Arc<str>, u64)>,
     /// Creation time in milliseconds since 1970.
@@ -78,13 +78,13 @@ pub struct RunFilter {
     pub scope: Option<Arc<str>>,
     /// State; any state if `None`.
     pub state: Option<RunState>,
-    /// Created before this time, in milliseconds since 1970.
+    /// Only runs created before this time, in milliseconds since 1970.
     pub before_ms: Option<u64>,
     /// Maximum number of results.
     pub most: usize,
 }
 
-/// Storage of durable runs: memory, SQLite, Redis.
+/// Storage of durable runs, in memory, SQLite or Redis.
 pub trait Journal: Send + Sync + fmt::Debug {
     /// Describes the store and its location, without secrets.
     fn describe(&self) -> String;

@@ -196,7 +196,7 @@ pub enum RunState {
 }
 
 impl RunState {
-    /// Name as stored.
+    /// Returns the name used in journals.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

@@ -152,8 +152,8 @@ pub struct StoreEntry {
     /// Name and text of a second file that belongs to the entry, such as the `config.json` of a
     /// `skprompt.txt`.
     pub companion: Option<(Arc<str>, Arc<str>)>,
-    /// Folder of a prompt file, whose other files it may refer to. `None` for all other entries,
-    /// which cannot access files regardless of their origin.
+    /// Folder of a prompt file. The prompt file may refer to other files in this folder. `None` for
+    /// all other entries, which cannot access files regardless of their origin.
     pub folder: Option<Arc<Path>>,
     /// Location for messages: a file name, or a key with its prefix.
     pub origin: Arc<str>,

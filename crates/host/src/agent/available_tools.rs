@@ -141,8 +141,8 @@ fn named_definitions(
 }
 
 /// Returns the stored definitions that the request itself refers to: its agent, its tools, prompts
-/// used as tools, and those of skills in the request. Definitions that the agent uses are chosen by
-/// its author, so the caller needs no permission for them.
+/// used as tools, and the tools of skills in the request. The author of the agent chooses the
+/// definitions that the agent uses, so the caller needs no permission for those.
 #[must_use]
 pub fn definitions_of(service: &AgentService, request: &AgentRequest) -> Vec<(EntryKind, String)> {
     let agent = stored::name(request).map(|name| (EntryKind::Agent, name.to_owned()));

@@ -20,7 +20,7 @@ use quillet_tools::{McpServers, Tools};
 use super::ModelSettings;
 use crate::script::ScriptService;
 
-/// Models of this process: configured ones, and those that requests define.
+/// Models of this process: configured models, and models that requests define.
 pub trait ModelRegistry: Send + Sync + fmt::Debug {
     /// Returns the model of a request, or the configured one if the request selects none.
     ///
@@ -57,7 +57,7 @@ pub trait ModelRegistry: Send + Sync + fmt::Debug {
     }
 }
 
-/// A model with the facts that a run needs.
+/// A model, and the data about it that a run needs.
 #[derive(Clone, Debug)]
 pub struct ConnectedModel {
     /// The model.
@@ -114,8 +114,8 @@ pub struct AgentOptions {
     /// Number of messages to load from the start and the end of a group's history. Default 10 and
     /// 20.
     pub group_history: (usize, usize),
-    /// Default of `resumable` in requests: whether runs continue for their event logs after the
-    /// client disconnects. Default `false`.
+    /// Default of `resumable` in requests: whether a run continues, and writes its event log, after
+    /// the client disconnects. Default `false`.
     pub resumable: bool,
     /// Default of `durable` in requests. Default `false`.
     pub durable: bool,
@@ -128,8 +128,8 @@ pub struct AgentOptions {
     pub log_patience: Duration,
     /// Maximum bytes of a request. Default 32 MiB, because images are sent in base64.
     pub body_bytes: usize,
-    /// Tools whose arguments and results are shown in blocks: those with one of these words in
-    /// their names. Default `read`, `write`, `upload`, `exec`.
+    /// Words in tool names. Blocks show the arguments and results of a tool whose name contains one
+    /// of these words. Default `read`, `write`, `upload`, `exec`.
     pub shown_tools: Arc<[String]>,
     /// Maximum bytes of a result in a block. Default 16 KiB. The event of the call has the full
     /// result.

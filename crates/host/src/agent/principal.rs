@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
 
-/// The authenticated client. Clients can neither see nor stop runs of each other.
+/// The authenticated client. A client can neither see nor stop the runs of another client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Principal {
     /// Key for rate limits.
@@ -17,7 +17,7 @@ pub struct Principal {
 }
 
 impl Principal {
-    /// Principal of a client with a key. The key itself is not stored.
+    /// Creates the principal of a client with a key. The key itself is not stored.
     #[must_use]
     pub fn key(key: &str) -> Self {
         let scope = format!("k{:016x}", digest(&key));
@@ -43,7 +43,7 @@ impl Principal {
         self.name.as_deref()
     }
 
-    /// Principal of a client without a key, identified by its address.
+    /// Creates the principal of a client without a key, identified by its address.
     #[must_use]
     pub fn from_address(address: &str) -> Self {
         Principal {

@@ -21,7 +21,7 @@ pub const DEFAULT_MAX_TOKENS: u64 = 32_768;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AgentRequest {
-    /// The model; the configured one if `None`.
+    /// The model; the configured model if `None`.
     pub model: Option<ModelSettings>,
     /// Temperature, 0 to 2. Not sent if `None`, because reasoning models reject it.
     pub temperature: Option<f64>,
@@ -40,7 +40,7 @@ pub struct AgentRequest {
     pub tools: ToolSettings,
     /// Whether the model must call a tool.
     pub tool_choice: Option<ToolChoice>,
-    /// Further generation parameters of some routes.
+    /// Generation parameters that only some routes accept.
     pub options: ChatOptions,
     /// Feature switches.
     pub features: Features,
@@ -55,7 +55,7 @@ pub struct AgentRequest {
     /// Script to run instead of an agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub script: Option<ScriptRequest>,
-    /// Budget of this run, in addition to those of its key.
+    /// Budget of this run, in addition to the budgets of its key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<BudgetLimits>,
     /// Warnings about the request, which are added to the answer.
@@ -107,7 +107,7 @@ impl AgentRequest {
         request
     }
 
-    /// Returns the id of the session: the given session, or that of the task.
+    /// Returns the id of the session: the given session, or else the session of the task.
     #[must_use]
     pub fn session_id(&self) -> Option<String> {
         let named = self.session.clone().filter(|id| !id.is_empty());
@@ -180,7 +180,7 @@ impl Default for RunInput {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ToolSettings {
-    /// Tools of this service by name, with their settings (`enabled`, `max_results`, …).
+    /// Settings of this service's tools (`enabled`, `max_results`, …), by tool name.
     pub builtin: BTreeMap<String, Map<String, Value>>,
     /// Tools that the client executes.
     pub custom: Vec<ToolOffer>,
@@ -190,12 +190,12 @@ pub struct ToolSettings {
     pub skills: Vec<SkillChoice>,
     /// Maximum number of turns with tool calls; the configured limit if `None`.
     pub max_tool_calls: Option<u32>,
-    /// Number of equal calls with equal results after which the model is stopped. The configured
-    /// number if `None`; 0 for no limit.
+    /// Number of equal calls with equal results after which the model is stopped. `None` uses the
+    /// configured number, and 0 means no limit.
     pub repeated_calls: Option<u32>,
-    /// Timeout of one call; the configured one if `None`.
+    /// Timeout of one call; the configured timeout if `None`.
     pub tool_timeout: Option<Duration>,
-    /// Patterns of tools that need approval, in addition to those of the agent.
+    /// Patterns of tools that need approval, in addition to the patterns of the agent.
     pub ask: Vec<String>,
 }
 
@@ -224,7 +224,7 @@ pub struct SkillChoice {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Features {
-    /// Instructs the model to think thoroughly, and states the time.
+    /// Instructs the model to think thoroughly, and adds the current time to the user's message.
     pub deep_thinking: bool,
     /// Lets the model ask the user for clarification.
     pub clarification: bool,
@@ -236,8 +236,8 @@ pub struct Features {
     pub web_search: bool,
     /// Name of the configured search engine.
     pub search_engine: Option<String>,
-    /// Whether the run continues for its event log after the client disconnects. The configured
-    /// default if `None`.
+    /// Whether the run continues, and writes its event log, after the client disconnects. The
+    /// configured default if `None`.
     pub resumable: Option<bool>,
     /// Whether the run is durable. The configured default if `None`. Runs with tools that need
     /// approval are always durable.
@@ -278,7 +278,8 @@ pub struct Metadata {
     pub history_limit: Option<usize>,
     /// Names of skills that the model can load.
     pub skill_names: Vec<String>,
-    /// Skills defined in the request: objects like a skill's front matter, with `prompt`.
+    /// Skills defined in the request: objects with the members of a skill's front matter, and a
+    /// member `prompt`.
     pub skill_configs: Vec<RawJson>,
     /// Skills that are loaded from the start.
     pub preload_skills: Vec<String>,
@@ -290,7 +291,8 @@ pub struct Metadata {
     pub user_subtask_id: Option<i64>,
     /// Documents to search; all if empty.
     pub document_ids: Vec<i64>,
-    /// Whether the user chose the collections. The model must then answer from them only.
+    /// Whether the user chose the collections. The model must then use only these collections to
+    /// answer.
     pub is_user_selected_kb: bool,
     /// Data for the placeholders `${{path}}` in MCP servers of skills.
     pub task_data: RawJson,

@@ -233,8 +233,8 @@ impl RunHandle {
         }
     }
 
-    /// Number of the event before the run's first. After a takeover the numbering continues. Only
-    /// the journal knows how many events were sent.
+    /// Number that precedes the number of the first event of this handle. Each process that resumes
+    /// the run uses a higher range, because it does not know how many events were sent before.
     #[must_use]
     pub fn first_event(&self) -> u64 {
         // Each owner has its own range, so its numbers never collide with those of an earlier
@@ -281,7 +281,7 @@ impl RunHandle {
         self.provider.as_deref()
     }
 
-    /// Warnings for the caller, such as patterns of the agent that match nothing.
+    /// Warnings for the caller, such as tool patterns of the agent that match no tool.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
@@ -297,8 +297,8 @@ impl RunHandle {
         self.stop.cancel();
     }
 
-    /// Returns the next event; the last one is [`AgentEvent::Ended`], exactly once. Cancel-safe:
-    /// the future may be dropped and called again.
+    /// Returns the next event; the last event is [`AgentEvent::Ended`], which occurs exactly once.
+    /// Cancel-safe: the caller may drop the future and call the method again.
     pub async fn next(&mut self) -> Option<AgentEvent> {
         loop {
             // Read again for each step, because preparation adds the agent's budget to the account.

@@ -163,7 +163,7 @@ impl AgentService {
     }
 
     /// Admits a request. The run advances as its events are read, and ends when the handle is
-    /// dropped. `request_id` identifies it for [`AgentService::cancel`].
+    /// dropped. `request_id` identifies the run for [`AgentService::cancel`].
     ///
     /// # Errors
     /// A limit is reached. Errors in the request itself are reported by the run.

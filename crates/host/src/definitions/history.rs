@@ -21,7 +21,7 @@ const PAGE: usize = 100;
 pub struct ExportLine {
     /// The kind, as in [`EntryKind::word`].
     pub kind: String,
-    /// The key, with colons.
+    /// The key of the definition, with colons.
     pub key: String,
     /// Labels.
     #[serde(default)]
@@ -37,7 +37,7 @@ pub struct ImportResult {
     pub kind: EntryKind,
     /// Its id.
     pub id: String,
-    /// How many versions were new.
+    /// Number of new versions.
     pub added: usize,
 }
 
@@ -80,7 +80,8 @@ impl DefinitionService {
         Ok(self.history()?.log(filter, before, limit).await?)
     }
 
-    /// Deletes old versions of a definition, except the newest `keep` and those with labels.
+    /// Deletes old versions of a definition, except the newest `keep` versions and versions with
+    /// labels.
     ///
     /// # Errors
     /// The actor lacks a permission, or the store failed.

@@ -29,7 +29,8 @@ pub struct Relabel<'a> {
     pub label: &'a str,
     /// The target.
     pub wanted: LabelChange,
-    /// Expected current target; `None` for any, `Some(None)` if the label must not exist.
+    /// Expected current target; `None` accepts any target, and `Some(None)` requires that the label
+    /// does not exist.
     pub expect: Option<Option<LabelTarget>>,
     /// Message for the log.
     pub message: &'a str,
@@ -128,7 +129,8 @@ impl DefinitionService {
         Ok(labels)
     }
 
-    /// Moves several labels of a definition, all or none, and returns all labels.
+    /// Moves either all of these labels of a definition or none, and returns all labels of the
+    /// definition.
     ///
     /// # Errors
     /// Like [`DefinitionService::relabel`].
@@ -231,8 +233,8 @@ impl DefinitionService {
         self.note_done(actor, entry).await;
     }
 
-    /// Returns the previous version of a label according to the log; without an entry, the version
-    /// before the current one.
+    /// Returns the previous version of a label according to the log. If the log has no entry,
+    /// returns the version before the current version.
     ///
     /// # Errors
     /// The label does not exist, or has no earlier version.

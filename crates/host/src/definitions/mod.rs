@@ -100,7 +100,7 @@ impl DefinitionService {
         self.store().history().ok_or_else(none)
     }
 
-    /// Returns the key of an id: the key in the store, a former one, or the id with dots replaced
+    /// Returns the key of an id: the key in the store, a former key, or the id with dots replaced
     /// by colons.
     ///
     /// # Errors
@@ -127,8 +127,8 @@ impl DefinitionService {
         Ok(plain)
     }
 
-    /// Splits a text such as `greet.hello@7` into id and version selector. A definition with the
-    /// whole text as its id wins, because ids may contain the sign.
+    /// Splits a string such as `greet.hello@7` into id and version selector. Ids may contain `@`,
+    /// so if the whole string is the id of a definition, it is not split.
     ///
     /// # Errors
     /// The version selector is invalid, or the store does not answer.
@@ -211,7 +211,8 @@ impl DefinitionService {
             .map_err(|why| DefinitionError::Labels { id: key.id(), why })
     }
 
-    /// Returns the version that a selector refers to; without one, the default version for readers.
+    /// Returns the version that a selector refers to; without a selector, the default version for
+    /// readers.
     ///
     /// For a weighted label, returns the version with the largest weight.
     ///
@@ -387,7 +388,8 @@ impl AuditEntry<'_> {
     }
 }
 
-/// Version of a weighted label with the largest weight; the newest of equal ones.
+/// Returns the version that has the largest weight in a label's target, or the newest of several
+/// such versions.
 #[must_use]
 pub fn heaviest(target: &LabelTarget) -> u64 {
     match target {

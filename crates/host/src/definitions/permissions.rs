@@ -54,7 +54,7 @@ impl Permission {
 /// Permissions on some definitions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// The permissions. `admin` includes all others.
+    /// The permissions. `admin` includes all other permissions.
     pub rights: Vec<Permission>,
     /// Patterns of ids: `greet.*`, `!greet.secret`.
     pub ids: Permissions,
@@ -127,7 +127,7 @@ pub struct PermissionSet {
 }
 
 impl PermissionSet {
-    /// Grants that allow everything.
+    /// Returns grants that allow everything.
     #[must_use]
     pub fn all() -> Self {
         // `None` grants everything, while an empty list grants nothing.

@@ -20,7 +20,7 @@ const AT_ONCE: usize = 32;
 pub struct PushItem {
     /// Its kind.
     pub kind: EntryKind,
-    /// Its key, unless the store has another one for the same id.
+    /// Its key, unless the store has another key for the same id.
     pub key: EntryKey,
     /// The new content.
     pub content: DefinitionContent,
@@ -29,11 +29,12 @@ pub struct PushItem {
 /// Planned change of one definition.
 #[derive(Clone, Debug)]
 pub struct PushChange {
-    /// The definition, with its key in the store.
+    /// The definition to write, and its key in the store.
     pub pushed: PushItem,
     /// Current content of the store.
     pub now: Option<Digest>,
-    /// Number of the newest version, counting current content without a version; 0 for none.
+    /// Number of the newest version. Current content that is not recorded yet counts as a version.
+    /// 0 if there are no versions.
     pub newest: u64,
     /// All labels of the definition.
     pub labels: Labels,

@@ -21,7 +21,7 @@ pub struct Write<'a> {
     pub content: DefinitionContent,
     /// Message for the log.
     pub message: &'a str,
-    /// Expected current content.
+    /// Required current content.
     pub expect: WritePrecondition,
     /// Whether unchanged content also becomes a version.
     pub always: bool,
@@ -53,7 +53,7 @@ impl<'a> Write<'a> {
 pub struct WriteResult {
     /// Whether the definition is new.
     pub created: bool,
-    /// The version, and whether it is a new one.
+    /// The version, and whether this write created it.
     pub committed: CommitResult,
     /// Diagnostics of the definition.
     pub diagnostics: Vec<Diagnostic>,
@@ -147,7 +147,7 @@ impl DefinitionService {
         self.note_done(actor, entry).await;
     }
 
-    /// Removes a definition with all of its labels. Its versions remain.
+    /// Removes a definition and all of its labels. Its versions remain.
     ///
     /// # Errors
     /// Like [`DefinitionService::write`]; also if the definition does not exist.

@@ -82,7 +82,7 @@ impl OtlpSink {
         Ok(OtlpSink { letters, dropped })
     }
 
-    /// Number of lost traces: the queue was full, or the collector rejected them.
+    /// Number of traces that were lost because the queue was full or the collector rejected them.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)

@@ -39,14 +39,14 @@ impl ScriptModels {
         }
     }
 
-    /// Replaces the called model with one in front of the router, such as a recorder.
+    /// Sends all calls to a model that wraps the router, such as a recorder.
     #[must_use]
     pub fn behind(mut self, door: Arc<dyn ChatModel>) -> Self {
         self.door = door;
         self
     }
 
-    /// Sets the default model, unless the settings have one.
+    /// Sets the default model, unless the settings define it.
     #[must_use]
     pub fn or_default(mut self, name: &str) -> Self {
         self.default.get_or_insert_with(|| name.to_owned());
@@ -162,7 +162,7 @@ impl ScriptTools {
         self
     }
 
-    /// Marks that there are MCP servers whose tools were not listed, because the run is a dry run.
+    /// Records that the tools of MCP servers were not listed, because the run is a dry run.
     #[must_use]
     pub fn unasked(mut self) -> Self {
         self.has_unasked = true;

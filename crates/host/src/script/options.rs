@@ -14,8 +14,8 @@ pub struct ScriptOptions {
     pub time: Duration,
     /// Grants of access outside the script. Default none.
     pub grants: Grants,
-    /// Where JavaScript runs. A worker process can be killed at any time, but a thread cannot, so
-    /// use threads for trusted scripts only.
+    /// Whether JavaScript runs in worker processes or in threads. A worker process can be killed at
+    /// any time, but a thread cannot, so use threads for trusted scripts only.
     pub javascript: Transport,
 }
 

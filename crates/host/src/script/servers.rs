@@ -25,8 +25,8 @@ pub struct ServerTools {
 type ToolList = RwLock<Vec<Arc<dyn Tool>>>;
 
 impl ServerTools {
-    /// Connects to the servers, waiting as long as a request would. Returns those that did not
-    /// answer.
+    /// Connects to the servers, waiting as long as a request would. The diagnostics report servers
+    /// that did not answer.
     pub async fn connect(tools: Arc<Tools>, servers: McpServers) -> (Self, Vec<Diagnostic>) {
         tools.connect_ahead(&servers);
         let first = tools.mcp_tools(&servers, &[]).await;

@@ -21,8 +21,8 @@ use super::tools::OfSnapshot;
 use super::watch::{self, EventSender};
 use super::{ScriptOptions, input, reader};
 
-/// Runner of stored scripts. A run is one future, driven by the reader of its events. Scripts
-/// without JavaScript need no thread, and a run ends when its reader is dropped.
+/// Runner of stored scripts. A run is one future, which advances while its events are read and ends
+/// when the reader is dropped. Scripts without JavaScript need no thread.
 #[derive(Debug)]
 pub struct ScriptService {
     prompts: Weak<PromptService>,
@@ -35,7 +35,7 @@ pub struct ScriptService {
 }
 
 impl ScriptService {
-    /// Creates the runner with these models. `tools` are available in addition to those of the
+    /// Creates the runner with these models. `tools` are available in addition to the tools of the
     /// store.
     pub fn run_for(
         prompts: &Arc<PromptService>,

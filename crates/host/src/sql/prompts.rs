@@ -12,7 +12,7 @@ use quillet_template::CompileError;
 /// Name of text-to-SQL renders in logs.
 const REQUEST: &str = "sql";
 
-/// Prompts of the pipeline: stored prompts, with the built-in ones as a fallback.
+/// Prompts of the pipeline: stored prompts, or else the built-in prompts.
 #[derive(Debug)]
 pub struct StoredPrompts {
     /// Weak, because the service may own database tools, which own these prompts: a strong
@@ -22,7 +22,7 @@ pub struct StoredPrompts {
 }
 
 impl StoredPrompts {
-    /// Creates the prompts of this service, with the built-in ones as a fallback.
+    /// Creates the prompts of this service, which fall back to the built-in prompts.
     ///
     /// # Errors
     /// A built-in prompt does not compile, which would be a bug.

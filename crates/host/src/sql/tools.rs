@@ -34,7 +34,7 @@ impl DatabaseTools {
     /// Publishes the tools of the current connections.
     ///
     /// # Errors
-    /// The store does not answer. The published tools remain.
+    /// The store does not answer. The tools that are already published remain.
     pub async fn offer(&self) -> Result<(), SqlError> {
         let connections = self.databases.list().await?;
         let tools = tools::all(&self.databases, &connections);

@@ -32,7 +32,7 @@ const SLOW: Duration = Duration::from_millis(200);
 /// If the request contains a JSON Schema, the answer is a small value that satisfies it.
 ///
 /// If the question has words in common with an offered tool, the answer is a call of that tool (see
-/// module `call` for the rules). Tool results are answered with a text that repeats them, so `mock`
+/// module `call` for the rules). Tool results are answered with text that repeats them, so `mock`
 /// completes an agent run in two turns.
 ///
 /// # Examples

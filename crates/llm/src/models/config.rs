@@ -25,7 +25,7 @@ pub struct ModelConfig {
     pub model_type: Option<String>,
     /// The key. An empty key counts as missing, which is allowed only with a base URL.
     pub api_key: Option<SecretString>,
-    /// The base URL, with or without the API version; `None` for the provider's own.
+    /// The base URL, with or without the API version; `None` for the provider's own URL.
     pub base_url: Option<String>,
     /// `responses` selects OpenAI's Responses API.
     pub api_format: Option<String>,

@@ -95,7 +95,7 @@ impl Vendor {
         }
     }
 
-    /// Environment variable of the key; `None` for the mock.
+    /// Name of the environment variable that contains the API key; `None` for the mock.
     #[must_use]
     pub fn key_variable(self) -> Option<&'static str> {
         match self {

@@ -33,7 +33,8 @@ pub struct ModelInfo {
     /// The price, if it is public.
     pub price: Option<Price>,
     pub(super) above: Option<LongContextPrice>,
-    /// The first day on which the provider no longer serves the model, if one is announced.
+    /// The first day on which the provider no longer serves the model, if the provider has
+    /// announced it.
     pub ends: Option<Date>,
     /// The recommended replacement for a deprecated model.
     pub successor: Option<Arc<str>>,

@@ -120,8 +120,8 @@ struct ModelListCache {
 }
 
 impl ModelRouter {
-    /// Creates the clients without connecting. Keys may be missing: a request to such a provider
-    /// fails with an error that names the missing setting.
+    /// Creates the clients without connecting. Keys may be missing: a request to a provider without
+    /// a key fails with an error that names the missing setting.
     ///
     /// # Errors
     /// A base URL, a key or a header is invalid.
@@ -141,9 +141,9 @@ impl ModelRouter {
         })
     }
 
-    /// Creates a model that a request configures, using the same connections. Without a key and an
-    /// address, those of the settings are used; a request's own address never receives a key from
-    /// the settings.
+    /// Creates a model with the configuration that a request contains. It shares the connections of
+    /// this router. If the request specifies neither a key nor an address, those of the settings
+    /// are used. A key from the settings is never sent to an address that the request specifies.
     ///
     /// # Errors
     /// Same as [`ModelConfig::connect`].
@@ -206,7 +206,7 @@ impl ModelRouter {
         self.settings.rates.as_ref()
     }
 
-    /// Returns the model info.
+    /// Returns the table of known models.
     #[must_use]
     pub fn facts(&self) -> &ModelFacts {
         let own = self.settings.facts.as_ref();
@@ -227,7 +227,7 @@ impl ModelRouter {
         vendors.into_iter().filter(is_set).collect()
     }
 
-    /// Returns the known model names of the providers with a key or an address, sorted and without
+    /// Returns the sorted names of known models whose provider has a key or an address. Omits
     /// models that have been shut down.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
@@ -242,9 +242,9 @@ impl ModelRouter {
             .collect()
     }
 
-    /// Returns the names of available models with their providers, sorted by provider. A provider
-    /// at its own address is represented by the known models; any other server is asked for its
-    /// list, which is cached for a minute.
+    /// Returns the names of available models and their providers, sorted by provider. A provider at
+    /// its own address is represented by the known models; any other server is asked for its list,
+    /// which is cached for a minute.
     pub async fn list(&self) -> Vec<(String, Vendor)> {
         const KEPT: Duration = Duration::from_secs(60);
         let mut kept = self.listed.lock().await;

@@ -62,8 +62,8 @@ impl ModelFacts {
         Ok(facts.and(kept).and(table.models))
     }
 
-    /// Returns these facts merged with those in a JSON text, which has the format of the crate's
-    /// `kept.json`; an entry replaces the existing entry with the same `id`.
+    /// Returns this table merged with the entries in `json`, which has the format of the crate's
+    /// `kept.json`. An entry replaces the existing entry with the same `id`.
     ///
     /// # Errors
     /// The text is not a list in this format; the error contains the position.
@@ -124,7 +124,7 @@ impl ModelFacts {
         found.unwrap_or_else(ModelInfo::unknown)
     }
 
-    /// Returns the source of the table; entries of a user have none.
+    /// Returns the source of the table; entries that a user adds have no source.
     #[must_use]
     pub fn source(&self) -> Option<&TableVersion> {
         self.source.as_ref()
@@ -147,8 +147,8 @@ impl ModelFacts {
         known.map(|facts| &*facts.id).collect()
     }
 
-    /// Returns the known id most similar to a name: one that differs by a few letters, or the last
-    /// id that starts with the name, such as `claude-…` for `claude`.
+    /// Returns the known id most similar to a name: an id that differs by a few letters, or the
+    /// last id that starts with the name, such as `claude-…` for `claude`.
     ///
     /// # Examples
     ///

@@ -32,7 +32,7 @@ pub enum ReplaySpeed {
 }
 
 /// A model that replays recordings. If a request was recorded several times, the recordings are
-/// used in order, and the last one is repeated.
+/// used in order, and the last recording is repeated.
 #[derive(Debug)]
 pub struct Replay {
     folder: PathBuf,
@@ -83,7 +83,7 @@ impl Replay {
         })
     }
 
-    /// Sets the speed.
+    /// Sets the speed of the replay.
     #[must_use]
     pub fn pace(mut self, pace: ReplaySpeed) -> Self {
         self.pace = pace;

@@ -22,11 +22,11 @@ const MOST_BYTES: usize = 64 << 20;
 /// Maximum length of the model name in a file name, in characters.
 const NAME_CHARACTERS: usize = 40;
 
-/// A model whose exchanges are recorded, one file each. A failed recording (a full disk, more than
-/// 64 MiB) is logged and does not affect the answer.
+/// A model that records each request and its answer in a file. A failed recording (a full disk,
+/// more than 64 MiB) is logged and does not affect the answer.
 ///
-/// Writes are small and buffered, but they block the task that reads the answer. Use it for
-/// development and tests instead of a busy server.
+/// Writes are small and buffered, but they block the task that reads the answer. Use this model for
+/// development and tests, not on a busy server.
 #[derive(Debug)]
 pub struct Record {
     model: Arc<dyn ChatModel>,

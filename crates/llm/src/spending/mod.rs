@@ -77,19 +77,20 @@ impl Spending {
         }
     }
 
-    /// Returns the store.
+    /// Returns the store of the usage.
     #[must_use]
     pub fn books(&self) -> &dyn Budgets {
         &*self.books
     }
 
-    /// Whether usage is shared with all replicas, if it should be.
+    /// Returns the health of the store, which is not ready if the replicas should share usage but
+    /// cannot.
     #[must_use]
     pub fn health(&self) -> Health {
         self.books.health()
     }
 
-    /// Returns the accounts for a new run with this key, or without a key.
+    /// Returns the accounts for a new run. `None` is a run without a key.
     #[must_use]
     pub fn payer(&self, key: Option<&str>) -> BudgetAccounts {
         let payer =
@@ -104,7 +105,8 @@ impl Spending {
         }
     }
 
-    /// Returns the daily budgets: the one for all keys, then those of single keys, by name.
+    /// Returns the daily budgets: first the budget for all keys, then the budgets of single keys,
+    /// by name.
     #[must_use]
     pub fn accounts(&self) -> Vec<Account> {
         let all = ("all".to_owned(), self.options.all);
@@ -133,7 +135,7 @@ impl Spending {
         self.books.used(&names).await
     }
 
-    /// Returns the usage of keys with budgets in this process, by name.
+    /// Returns the usage in this process of all keys with budgets, by name.
     #[must_use]
     pub fn counts(&self) -> Vec<(Arc<str>, KeyCount)> {
         self.counts.all()
@@ -274,8 +276,8 @@ impl Spending {
         reduced(tariff.amount(usage), part)
     }
 
-    /// Reserves an amount in the daily budgets of the caller for some time. Returns `None` if no
-    /// budget applies.
+    /// Reserves an amount in the daily budgets of the caller. The reservation expires after `time`.
+    /// Returns `None` if no budget applies.
     ///
     /// # Errors
     /// A budget is exceeded, or the store is unavailable.

@@ -31,7 +31,7 @@ use crate::input::RenderInput;
 use crate::messages::RenderedPrompt;
 use crate::service::PromptService;
 
-/// A prompt in which request variables are left open.
+/// A prompt in which request variables are not filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Residual {
     /// One text.
@@ -54,7 +54,7 @@ pub enum ResidualMessage {
     Thread(String),
 }
 
-/// Exports a prompt: fills in everything that is known now and leaves request variables open.
+/// Exports a prompt: fills in everything that is known now except the request variables.
 ///
 /// # Errors
 /// The export would not be exact, or the prompt does not render.

@@ -12,7 +12,7 @@ pub struct ScriptFailure {
     pub id: String,
     /// Stable code, such as `script.input`.
     pub code: ErrorCode,
-    /// All diagnostics. The first one describes the error that ended the run.
+    /// All diagnostics. The first diagnostic describes the error that ended the run.
     pub diagnostics: Vec<Diagnostic>,
     /// The active scripts, outermost first.
     pub chain: Vec<String>,

@@ -40,11 +40,12 @@ pub struct ServiceOptions {
     /// Limits on one render.
     pub limits: RenderLimits,
     /// System message to send before a prompt that is a single text. Prompts with messages define
-    /// their own.
+    /// their own system message.
     pub system: Option<String>,
     /// Counter of model retries, shared with the component that performs the retries.
     pub retries: Arc<AtomicU64>,
-    /// How many prompts and tools have their own counters in [`PromptService::usage`]. Default 100.
+    /// Maximum number of prompts, and of tools, with their own counters in
+    /// [`PromptService::usage`]. Default 100.
     pub named_counts: Option<usize>,
 }
 
@@ -79,8 +80,8 @@ pub struct PromptService {
 }
 
 impl PromptService {
-    /// Creates a service from a catalogue and its shared variables. Without a model it can render
-    /// but not chat.
+    /// Creates a service from a catalogue and its shared variables. Without a model, the service
+    /// can render but not chat.
     #[must_use]
     pub fn new(
         catalogue: Catalogue,
@@ -99,7 +100,7 @@ impl PromptService {
         }
     }
 
-    /// Sets the runner of stored scripts, unless one is already set.
+    /// Sets the runner of stored scripts, unless a runner is already set.
     pub fn run_scripts_with(&self, runner: Arc<dyn ScriptRunner>) {
         self.scripts.run_with(runner);
     }
@@ -172,7 +173,8 @@ impl PromptService {
 
     /// Renders a prompt with the variables of a request.
     ///
-    /// A script is run dry, to find out which requests it would make ([`RenderOutcome::dry_run`]).
+    /// If the prompt is a script, the render is a dry run, which reports the requests that the
+    /// script would make ([`RenderOutcome::dry_run`]).
     ///
     /// # Errors
     /// Every variant of [`ServiceError`] except [`ServiceError::Model`].
@@ -314,8 +316,9 @@ impl PromptService {
         self.catalogue.choose_now(snapshot, id)
     }
 
-    /// Returns the version number of a definition. If the history does not contain it yet, it is
-    /// added. Returns `None` if there is no history or it does not respond in time.
+    /// Returns the version number of a definition. If the history does not contain the definition
+    /// yet, the definition is added. Returns `None` if the store keeps no history or does not
+    /// respond in time.
     pub async fn version_of(
         &self,
         snapshot: &CatalogueSnapshot,
@@ -355,9 +358,9 @@ impl PromptService {
         self.render_unstored(None, &definition.into(), input).await
     }
 
-    /// Renders a prompt that is not stored. It can use shared variables, tools, partials and other
-    /// prompts like a stored one. If `id` is set, the prompt is parsed as if it were stored under
-    /// that id. A script is run dry.
+    /// Renders a prompt that is not stored. The prompt can use shared variables, tools, partials
+    /// and other prompts like a stored one. If `id` is set, the prompt is parsed as if it were
+    /// stored under that id. If the prompt is a script, the render is a dry run.
     ///
     /// # Errors
     /// The same as [`PromptService::render`]. The name of an invalid definition without an id is

@@ -24,7 +24,7 @@ pub struct RenderOutcome {
     pub options: Arc<ChatOptions>,
     /// Failed tool calls that were replaced by their fallback values.
     pub failures: Vec<ToolFailure>,
-    /// Number of tool calls, including failed ones.
+    /// Number of tool calls, including failed calls.
     pub calls: usize,
     /// Whether the store is unavailable, so that shared variables may be stale.
     pub stale: bool,

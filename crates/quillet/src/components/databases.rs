@@ -29,7 +29,8 @@ use crate::settings::{self, Setting, Settings};
 /// Name of the demo shop database.
 pub const DEMO: &str = "demo";
 
-/// Stores connections and catalogues in the user's folder, unless a setting says otherwise.
+/// Stores connections and catalogues in the user's folder, unless a setting specifies another
+/// place.
 pub fn use_user_folder(settings: &mut Settings) {
     let Some(folder) = settings::user_data() else {
         return;
@@ -49,8 +50,8 @@ pub struct QueryModel {
     pub name: Option<String>,
 }
 
-/// Returns the configured model for queries, with recording or replay. For `mock` it is
-/// [`demo::RecordedModel`].
+/// Returns the configured model for queries, wrapped for recording or replay if configured. For
+/// `mock` it is [`demo::RecordedModel`].
 ///
 /// # Errors
 /// A setting is invalid.
@@ -424,11 +425,12 @@ fn glossary(settings: &Settings) -> Result<Glossary, Error> {
     Ok(Glossary { entries })
 }
 
-/// Reads a glossary file: a map of terms, each with a text (`"orders, sales"`) or a list of texts.
+/// Reads a glossary file: a map from each term to a string (`"orders, sales"`) or a list of
+/// strings.
 ///
 /// # Errors
-/// The file cannot be read or is not a glossary. The message names `asked_by`, the setting or flag
-/// with the path.
+/// The file cannot be read or is not a glossary. The error message names `asked_by`, the setting or
+/// flag that contains the path.
 pub fn glossary_file(asked_by: &str, path: &str) -> Result<Vec<(String, Vec<String>)>, Error> {
     let wrong = |what: String| Error::setting(format!("{asked_by}: {path}: {what}"));
     let data = files::data(path)?;

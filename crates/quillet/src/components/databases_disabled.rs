@@ -12,7 +12,7 @@ use quillet_prompt::PromptService;
 use crate::error::Error;
 use crate::settings::Settings;
 
-/// The missing feature.
+/// The cargo feature that this build lacks.
 pub const SQL: FeatureDisabled = FeatureDisabled {
     what: "databases",
     feature: "sql",

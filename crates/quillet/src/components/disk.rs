@@ -26,8 +26,8 @@ pub struct DiskConfig {
 }
 
 impl DiskConfig {
-    /// Keeps the variables that a pattern allows: a name, or a prefix followed by `*`. Drops the
-    /// others.
+    /// Keeps the variables that a pattern allows: a name, or a prefix followed by `*`. Drops all
+    /// other variables.
     pub fn new(allowed: &[String], variables: impl IntoIterator<Item = (String, String)>) -> Self {
         let mut environment = DiskConfig {
             allowed: allowed.to_vec(),
@@ -55,7 +55,7 @@ impl DiskConfig {
 pub struct Schemas(Arc<BTreeMap<String, Tree>>);
 
 impl Schemas {
-    /// Adds a schema, or replaces the one of that name.
+    /// Adds a schema, or replaces the schema with that name.
     pub fn add(&mut self, name: &str, schema: Tree) {
         // The map is copied only if another loader shares it; that loader keeps its own schemas.
         Arc::make_mut(&mut self.0).insert(name.to_owned(), schema);

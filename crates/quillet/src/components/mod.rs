@@ -1,5 +1,5 @@
 //! Creates single components from settings: store, tools, models and prompts here; agents, scripts,
-//! databases and traces in the modules. [`Host`](crate::Host) has them all.
+//! databases and traces in the modules. [`Host`](crate::Host) contains all components.
 
 pub mod agents;
 pub mod batches;
@@ -212,8 +212,8 @@ pub fn compile_limits(settings: &Settings) -> CompileLimits {
     }
 }
 
-/// Returns the router to all models as a model, with recording or replay. If nothing is configured,
-/// its errors name the settings.
+/// Returns the router to all models as a model, wrapped for recording or replay if configured. If
+/// nothing is configured, its errors name the settings.
 ///
 /// # Errors
 /// A setting is invalid.
@@ -224,8 +224,8 @@ pub fn configured_model(
     Ok(RecordReplay::from_settings(settings)?.wrap_model(door.clone())?)
 }
 
-/// Creates the router to the configured models. It retries failed calls if that may help, and
-/// counts them in `retries`.
+/// Creates the router to the configured models. The router retries transient failures, and counts
+/// the retries in `retries`.
 ///
 /// # Errors
 /// A setting is invalid.

@@ -49,7 +49,7 @@ impl RecordReplay {
         matches!(self, RecordReplay::Replay(_))
     }
 
-    /// Wraps a model with recording or replay.
+    /// Wraps a model for recording or replay.
     ///
     /// # Errors
     /// The folder for recordings cannot be created.

@@ -14,9 +14,9 @@ use crate::components::{self, agents};
 use crate::error::Error;
 use crate::settings::{self, Settings};
 
-/// Name of the default model if none is configured. Its answers say that it is a mock.
+/// Name of the default model if none is configured. Its answers state that they come from a mock.
 pub const MOCK: &str = "mock";
-/// Returns the configured models, with recording or replay.
+/// Returns the configured models, wrapped for recording or replay if configured.
 ///
 /// # Errors
 /// A setting is invalid.
@@ -36,7 +36,7 @@ pub fn dry_run_models(settings: &Settings) -> Result<ScriptModels, Error> {
     Ok(ScriptModels::new(agents::models(settings)?).or_default(MOCK))
 }
 
-/// Enables the scripts of a prompt service, with the configured models and tools.
+/// Enables scripts in a prompt service. They can use the configured models and tools.
 ///
 /// # Errors
 /// A setting is invalid.
@@ -53,8 +53,8 @@ pub async fn serve(
     Ok(ScriptService::run_for(prompts, models, tools, options))
 }
 
-/// Returns the tools of stored scripts that are not in the store: those of MCP servers, and
-/// built-in ones.
+/// Returns the tools that stored scripts can use in addition to stored tools: tools of MCP servers,
+/// and built-in tools.
 ///
 /// # Errors
 /// A setting is invalid.
@@ -110,8 +110,8 @@ pub(super) fn stored_options(settings: &Settings) -> Result<ScriptOptions, Error
     })
 }
 
-/// Returns the configured tools: stored tools, tools of MCP servers, and built-in ones. `net`
-/// allows scripts to connect, which needs the address checks of the tools.
+/// Returns the configured tools: stored tools, tools of MCP servers, and built-in tools. `net`
+/// states whether scripts have network access, which uses the address checks of the tools.
 ///
 /// # Errors
 /// A setting is invalid, or the store cannot be opened.

@@ -62,7 +62,8 @@ impl Traces {
         }
     }
 
-    /// Waits until all traces are written, and briefly for a collector.
+    /// Waits until all traces are written to the file, and for a limited time until they are sent
+    /// to the collector.
     pub async fn flush(&self) {
         if let Some(store) = &self.store
             && let Err(error) = store.flush().await

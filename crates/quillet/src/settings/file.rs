@@ -27,12 +27,12 @@ pub(super) struct SettingsFile {
     pub(super) tools: toml::Table,
 }
 
-/// The errors in a file, with its text.
+/// The errors in a file, and the text of the file.
 #[derive(Debug)]
 pub struct SettingsError {
     /// The text; empty if the file cannot be read.
     pub text: String,
-    /// The diagnostics, with their locations.
+    /// The diagnostics and their locations.
     pub found: Vec<Diagnostic>,
 }
 

@@ -92,12 +92,12 @@ impl KeyFile {
         settings::user_keys().map(KeyFile)
     }
 
-    /// Returns the path.
+    /// Returns the path of the key file.
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// Reads the keys; returns none if the file does not exist.
+    /// Reads the keys. Returns no keys if the file does not exist.
     ///
     /// # Errors
     /// The file cannot be read, or is not a valid key file.
@@ -166,7 +166,7 @@ impl KeyFile {
         false
     }
 
-    /// Sets a key, or removes it; returns whether there was one.
+    /// Sets or removes a key. Returns whether the file contained a key for this provider.
     ///
     /// # Errors
     /// The file cannot be read or written.

@@ -80,7 +80,7 @@ impl fmt::Display for SettingOrigin {
 /// Values from flags: setting, flag and text.
 pub type Flags = Vec<(&'static Setting, &'static str, String)>;
 
-/// All settings with their values and origins.
+/// The values and origins of all settings.
 #[derive(Clone, Debug)]
 pub struct Settings {
     values: BTreeMap<&'static str, (SettingValue, SettingOrigin)>,
@@ -322,7 +322,7 @@ impl Settings {
         }
     }
 
-    /// Returns named tokens with their permissions.
+    /// Returns named tokens and their permissions.
     pub fn tokens(&self, setting: &Setting) -> &[TokenSetting] {
         match self.values.get(setting.key) {
             Some((SettingValue::Tokens(tokens), _)) => tokens,
@@ -351,7 +351,7 @@ impl Settings {
         }
     }
 
-    /// Returns the size of something in memory, from a setting that has a default.
+    /// Returns a size or count from a setting that has a default.
     pub fn size(&self, setting: &Setting) -> usize {
         usize::try_from(self.integer(setting).unwrap_or_default()).unwrap_or(usize::MAX)
     }
@@ -409,7 +409,7 @@ impl Settings {
         self.warn = warn;
     }
 
-    /// Reports a warning.
+    /// Passes a warning to the function set by [`Settings::warn_with`], or else to the log.
     pub fn warn(&self, text: &str) {
         (self.warn)(text);
     }
@@ -419,8 +419,8 @@ impl Settings {
         self.warn
     }
 
-    /// Sets the transport that runs the JavaScript of scripts. Without it, a thread of this process
-    /// runs it.
+    /// Sets the transport that runs the JavaScript of scripts. By default, a thread of this process
+    /// runs the JavaScript.
     pub fn run_javascript_in(&mut self, transport: Transport) {
         self.javascript = transport;
     }
@@ -462,7 +462,8 @@ impl Settings {
         !self.tools.is_empty()
     }
 
-    /// Returns all settings as lines of TOML, with secrets hidden. Adds the origins on request.
+    /// Returns all settings as lines of TOML, with secrets hidden. `with_origin` adds the origin of
+    /// each setting.
     pub fn show(&self, with_origin: bool) -> String {
         let mut shown = String::new();
         let mut section = "";
@@ -632,7 +633,7 @@ fn written(value: &SettingValue, form: SettingType) -> String {
     }
 }
 
-/// Hides the user information and the query of a URL, which may contain a password.
+/// Hides the user information and the query of a URL, because they may contain a password.
 ///
 /// ```
 /// use quillet::settings::hide_password;

@@ -264,8 +264,8 @@ pub fn is_section(name: &str) -> bool {
     name == TOOLS || ALL.iter().any(in_section)
 }
 
-/// Returns the known key that is most similar to an unknown one. Compares only the last part within
-/// the same section, and the whole key elsewhere.
+/// Returns the known key that is most similar to an unknown key. Prefers keys of the same section,
+/// by their last part, and otherwise compares whole keys.
 ///
 /// ```
 /// use quillet::settings::like;

@@ -8,7 +8,7 @@ use super::FORMATS;
 use super::error::TemplateError;
 use super::template::{NAME, Template, TemplateOptions};
 
-/// A template format with its names.
+/// A template format and its names.
 ///
 /// ```
 /// let formats = quillet::formats();

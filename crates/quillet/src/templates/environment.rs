@@ -66,8 +66,8 @@ impl Environment {
         }
     }
 
-    /// Adds a template, or replaces the template of that name. Errors in it are reported when it is
-    /// used.
+    /// Adds a template, or replaces the template of that name. Errors in the template are reported
+    /// when it is used.
     ///
     /// ```
     /// use quillet::{Environment, Map};
@@ -137,7 +137,8 @@ impl Environment {
         Ok(template)
     }
 
-    /// Compiles a text that can call the templates of the environment, without storing it.
+    /// Compiles a template that can call the templates of the environment, without storing the
+    /// template.
     ///
     /// # Errors
     /// The template or one it calls is invalid; with source, line and column.

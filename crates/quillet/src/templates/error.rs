@@ -27,7 +27,7 @@ impl TemplateError {
         TemplateError::Compile(CompileError::new(found.message.clone(), found))
     }
 
-    /// Returns the stable code from `docs/errors.md`: that of the first diagnostic
+    /// Returns the stable code from `docs/errors.md`: the code of the first diagnostic
     /// (`template.syntax`) or of the render error (`render.missing_variable`).
     #[must_use]
     pub fn code(&self) -> &'static str {

@@ -41,8 +41,8 @@ impl RenderedTemplate {
         self.inner.into_bytes().pop().unwrap_or_default()
     }
 
-    /// Returns the messages marked in the template's own text. A text without marks is one user
-    /// message; a blank text has no messages.
+    /// Returns the messages marked in the template's own text. Text without marks is one user
+    /// message, and blank text has no messages.
     ///
     /// # Errors
     /// A message has an unknown role.
@@ -68,7 +68,7 @@ impl RenderedTemplate {
         Ok(messages.collect::<Result<_, _>>()?)
     }
 
-    /// Returns the segments of the text with their origins. Empty unless the rendering was started
+    /// Returns the segments of the text and their origins. Empty unless the rendering was started
     /// with [`Template::segments`](super::Template::segments) or
     /// [`Template::begin_segments`](super::Template::begin_segments).
     #[must_use]

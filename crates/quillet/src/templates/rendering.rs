@@ -69,7 +69,7 @@ pub struct FunctionCall {
 }
 
 impl Template {
-    /// Starts a rendering whose calls the caller executes, see [`Rendering`].
+    /// Starts a rendering whose calls the caller executes; see [`Rendering`].
     ///
     /// ```
     /// use quillet::{Map, RenderStep, Template};
@@ -87,7 +87,7 @@ impl Template {
         Rendering::new(self, variables.into(), functions, false)
     }
 
-    /// Starts such a rendering and records the segments for [`RenderedTemplate::segments`].
+    /// Like [`Template::begin`], but records the segments for [`RenderedTemplate::segments`].
     pub fn begin_segments(
         &self,
         variables: impl Into<Map>,

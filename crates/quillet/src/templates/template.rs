@@ -38,7 +38,7 @@ pub fn render(template: &str, variables: impl Into<Map>) -> Result<String, Templ
 pub struct TemplateOptions {
     /// Name in errors, and for calls to itself; `template` by default.
     pub name: String,
-    /// Partials that it can call, by name.
+    /// Partials that the template can call, by name.
     pub partials: Vec<(String, String)>,
     /// Treatment of missing variables, message syntax, and limits on sources.
     pub compile: CompileOptions,
@@ -210,8 +210,8 @@ impl Template {
         &self.limits
     }
 
-    /// Returns the names of the variables it can read, in order of first use: the first key of each
-    /// path in [`Template::references`].
+    /// Returns the names of the variables that the template can read, in order of first use: the
+    /// first key of each path in [`Template::references`].
     ///
     /// ```
     /// let template = quillet::Template::new("jinja", "{{ user.name }} {{ city }} {{ user.id }}")?;
@@ -230,7 +230,8 @@ impl Template {
         names
     }
 
-    /// Returns the names of the external functions it can call, in order of first use.
+    /// Returns the names of the external functions that the template can call, in order of first
+    /// use.
     ///
     /// ```
     /// let template = quillet::Template::new("jinja", "{{ weather('Oslo') }}")?;
@@ -243,7 +244,8 @@ impl Template {
         functions.map(|function| function.name.as_str()).collect()
     }
 
-    /// Returns all variables, functions and templates it refers to, with locations.
+    /// Returns all variables, functions and templates that the template refers to, and their
+    /// locations.
     #[must_use]
     pub fn references(&self) -> &References {
         self.compiled.references()
@@ -257,8 +259,8 @@ impl Template {
         Ok(self.rendered(&variables.into(), false)?.into_text())
     }
 
-    /// Renders and passes the bytes of the text to `read`, for programs with their own string type.
-    /// Go strings are bytes, so a Go template may have split a character.
+    /// Renders the template and passes the bytes of the text to `read`, for programs with their own
+    /// string type. Go strings are bytes, so a Go template may have split a character.
     ///
     /// # Errors
     /// As for [`Template::render`].
@@ -278,7 +280,7 @@ impl Template {
         Ok(self.rendered(&variables.into(), false)?.inner.read(read))
     }
 
-    /// Renders the messages with these variables, see [`RenderedTemplate::messages`].
+    /// Renders the messages with these variables; see [`RenderedTemplate::messages`].
     ///
     /// # Errors
     /// As for [`Template::render`], or a message has an unknown role.
@@ -313,9 +315,9 @@ impl Template {
         Ok(self.rendered(&variables.into(), true)?.segments())
     }
 
-    /// Renders with functions. With the feature `timer` of `quillet-template`, which the prompt
-    /// service enables, calls need a Tokio runtime with time enabled; [`Template::begin`] needs
-    /// none.
+    /// Renders the template, and executes its function calls with `functions`. With the feature
+    /// `timer` of `quillet-template`, which the prompt service enables, calls need a Tokio runtime
+    /// with time enabled; [`Template::begin`] needs none.
     ///
     /// # Errors
     /// As for [`Template::render`], or a call fails.

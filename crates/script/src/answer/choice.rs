@@ -12,7 +12,7 @@ pub struct ChoiceConstraint {
     pub max_pick: usize,
     /// Minimum number of picks.
     pub min_pick: usize,
-    /// Separator between several picks.
+    /// Separator between picks.
     pub separator: String,
     /// Text before each pick.
     pub prefix: String,
@@ -38,7 +38,7 @@ impl ChoiceConstraint {
     }
 
     /// Reads an evaluated argument: `{items, maxPick?, minPick?, separator?, prefix?, suffix?,
-    /// type?}`. Items that are not texts are converted to JSON.
+    /// type?}`. Items that are not strings are converted to JSON.
     #[must_use]
     pub fn from_value(value: &Value) -> Option<Self> {
         let Value::List(items) = value.get_path(&["items"])? else {
@@ -65,7 +65,7 @@ impl ChoiceConstraint {
         Some(choice)
     }
 
-    /// Picks random options without repetition. Returns their indices.
+    /// Picks random options without repetition. Returns the indices of the options.
     #[must_use]
     pub fn draw(&self, random: &mut Random) -> Vec<usize> {
         // `clamp` panics if min > max, so the limit is 1 even without options.
@@ -288,7 +288,7 @@ impl Random {
         Random(seed)
     }
 
-    /// Returns the next number.
+    /// Returns the next pseudorandom number.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);

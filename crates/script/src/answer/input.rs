@@ -21,7 +21,7 @@ pub struct Inputs {
 pub struct InputField {
     /// Its name.
     pub name: String,
-    /// Whether it is required.
+    /// Whether the input is required.
     pub required: bool,
     /// Its position among positional arguments, from 0.
     pub index: Option<usize>,
@@ -31,7 +31,7 @@ pub struct InputField {
     pub description: String,
     /// Example values for documentation.
     pub examples: Vec<Value>,
-    /// Whether it is hidden from models.
+    /// Whether the input is hidden from models.
     pub hidden: bool,
     schema: AnswerSchema,
 }
@@ -43,7 +43,7 @@ pub struct InputProblem {
     pub field: String,
     /// The problem in one sentence.
     pub message: String,
-    /// How to fix it.
+    /// How to fix the problem.
     pub help: Option<String>,
 }
 

@@ -71,8 +71,8 @@ impl ForkError {
 }
 
 impl AgentService {
-    /// Creates a run from the first events of another run, replays them without new calls, and
-    /// continues live. Returns the id of the new answer.
+    /// Creates a run from the first events of another run, replays them without new calls, and then
+    /// continues with new calls. Returns the id of the new answer.
     ///
     /// # Errors
     /// The run or the event does not exist, or a run with the new id exists.

@@ -19,7 +19,7 @@ pub(in crate::agent) fn is_ours(kind: &str) -> bool {
     [AGENT, SCRIPT].contains(&kind)
 }
 
-/// Recorded request with its client.
+/// A recorded request and its client.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Admission {
     /// The client.

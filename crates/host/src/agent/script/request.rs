@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub struct ScriptRequest {
     /// Its id, or the name of its file.
     pub id: String,
-    /// Its name, as scripts see it.
+    /// Name by which scripts refer to the script.
     pub name: String,
     /// Its text.
     pub text: String,
@@ -26,7 +26,7 @@ pub struct ScriptRequest {
     pub search: Vec<PathBuf>,
     /// Arguments by name.
     pub arguments: Map,
-    /// Single argument, if it is not a text.
+    /// Single argument, if it is not a string.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub single: Option<Value>,
     /// The user's message.

@@ -22,9 +22,10 @@ const VERSION: &str = "2023-06-01";
 
 /// Anthropic's Messages API.
 ///
-/// Two members of [`quillet_core::chat::ChatOptions::extra`] are interpreted and not copied
-/// into the request: `prompt_caching` (`false`, `true`, or a lifetime of `"5m"` or `"1h"`; the
-/// default is `true`) and `betas` (names for the header `anthropic-beta`).
+/// Two members of [`quillet_core::chat::ChatOptions::extra`] configure the request and are not
+/// added to its body: `prompt_caching` controls cache markers (`false`, `true`, or a lifetime of
+/// `"5m"` or `"1h"`; the default is `true`), and `betas` contains names for the header
+/// `anthropic-beta`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Anthropic;
 

@@ -22,7 +22,7 @@ const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'@');
 
-/// Gemini API in the version of the base URL (`/v1beta`).
+/// Gemini API, in the version that the base URL specifies (`/v1beta`).
 ///
 /// Members of [`quillet_core::chat::ChatOptions::extra`] that belong in `generationConfig` (`topK`,
 /// `seed`, `thinkingConfig` …) are added there; all others (`safetySettings`, `cachedContent`,

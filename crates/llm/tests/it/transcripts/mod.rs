@@ -42,7 +42,7 @@ pub fn wire(name: &str) -> Option<Arc<dyn Protocol>> {
 pub struct Report {
     /// Number of passed cases.
     pub passed: usize,
-    /// Names of the failed cases with their differences.
+    /// Names of the failed cases, and their differences.
     pub failed: Vec<(String, Vec<String>)>,
 }
 

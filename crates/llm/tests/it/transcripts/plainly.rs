@@ -41,7 +41,8 @@ pub fn read(wire: &str, body: &str) -> Plain {
     }
 }
 
-/// Returns the whole object, or the events of a stream with one `data` line each.
+/// Returns the whole object, or the events of a stream. Each event must have exactly one `data`
+/// line.
 pub fn pieces(body: &str) -> Vec<Value> {
     if let Ok(whole) = serde_json::from_str::<Value>(body) {
         return vec![whole];
@@ -57,7 +58,7 @@ pub fn count(usage: &Value, pointers: &[&str]) -> u64 {
     pointers.iter().find_map(number).unwrap_or(0)
 }
 
-/// Returns a text member; empty if it is missing.
+/// Returns the string of a member; empty if the member is missing.
 pub fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }

@@ -21,7 +21,7 @@ mod responses;
 
 use serde_json::{Map, Value};
 
-/// Returns the differences with their locations.
+/// Returns the differences and their locations.
 pub fn differences(wire: &str, given: &Value, written: &Value) -> Vec<String> {
     let (mut given, mut written) = (given.clone(), written.clone());
     for body in [&mut given, &mut written] {

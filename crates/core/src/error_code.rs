@@ -573,15 +573,15 @@ errors! {
     GuardFunction "sql.guard.function" 400 Refused no "add it to sql.functions if it only reads";
     /// an operator that is not on the allowlist
     GuardOperator "sql.guard.operator" 400 Refused no "use an operator of standard SQL";
-    /// a type that looks into the system catalogue
+    /// a type that gives access to the system catalogue
     GuardType "sql.guard.type" 400 Refused no "remove the cast";
     /// a table that is not in the catalogue
     GuardTable "sql.guard.table" 400 Refused no "check `help`, or refresh the catalogue";
-    /// a column that its tables do not have
+    /// a column that none of the query's tables has
     GuardColumn "sql.guard.column" 400 Refused no "check `help`";
     /// an ambiguous table or column name
     GuardAmbiguous "sql.guard.ambiguous" 400 Refused no "qualify it with its table or schema";
-    /// a LIMIT that cannot be set
+    /// a query to which the row limit cannot be added
     GuardLimit "sql.guard.limit" 400 Refused no "write LIMIT as a number";
 }
 }

@@ -82,11 +82,11 @@ export function approval(run, waiting, decided) {
   }
 
   function deny() {
-    form(t('Reason'), t('Optional. The model reads it.'), '', t('Deny'), (text) => void decide({ decision: 'deny', ...(text.trim() ? { note: text } : {}) }));
+    form(t('Reason'), t('Optional. The model receives this text.'), '', t('Deny'), (text) => void decide({ decision: 'deny', ...(text.trim() ? { note: text } : {}) }));
   }
 
   function result() {
-    form(t('Result'), t('The call is skipped, and the model reads this text as its result.'), '', t('Use this result'), (text) => void decide({ decision: 'result', text }));
+    form(t('Result'), t('The call is not made. The model receives this text as the result.'), '', t('Use this result'), (text) => void decide({ decision: 'result', text }));
   }
 
   ask();

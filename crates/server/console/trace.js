@@ -253,7 +253,7 @@ function about(span, start, run) {
     part(t('Arguments'), said['gen_ai.tool.call.arguments'], json),
     part(t('Result'), said['gen_ai.tool.call.result'], json),
     said['gen_ai.tool.definitions'] !== undefined && [h('h3', null, t('Tools offered')), definitions(said['gen_ai.tool.definitions'])],
-    ['model', 'tool'].includes(span.kind) && !PLACED.some((name) => name in said) && h('p', { class: 'quiet' }, t('Traces include text only if agent.trace_texts is on.')),
+    ['model', 'tool'].includes(span.kind) && !PLACED.some((name) => name in said) && h('p', { class: 'quiet' }, t('Traces include text only if the setting agent.trace_texts is on.')),
     Object.keys(rest).length > 0 && fold(t('Attributes'), () => json(rest)),
   ];
 }

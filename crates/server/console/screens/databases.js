@@ -180,7 +180,7 @@ async function database(name, query, signal) {
 function why(found) {
   return [
     found.explanation && h('p', { class: 'foreign' }, shown(found.explanation, 2000)),
-    found.fallbackUsed && h('p', { class: 'warn' }, shown(found.fallbackReason ?? t('Table selection failed; the tables were selected without the model.'), 500)),
+    found.fallbackUsed && h('p', { class: 'warn' }, shown(found.fallbackReason ?? t('Table selection by the model failed. The tables were selected without the model.'), 500)),
     fold(t('Tables shown to the model ({count})', { count: found.selectedTables?.length ?? 0 }), () =>
       h(
         'ul',
@@ -208,7 +208,7 @@ function rows(found) {
   return [
     h('h2', null, t('Rows')),
     h('p', { role: 'status' }, t('{count} rows in {ms} ms', { count: number(list.length), ms: found.executionTimeMs })),
-    truncated && h('p', { class: 'warn' }, t('The rows are truncated by the limit on {what}.', { what: t(truncatedBy ?? 'rows') })),
+    truncated && h('p', { class: 'warn' }, t('The result is incomplete because of the limit on {what}.', { what: t(truncatedBy ?? 'rows') })),
     planned && chart(planned),
     grid(t('Query results'), columnInfo, list),
   ];

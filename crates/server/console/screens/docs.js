@@ -54,7 +54,7 @@ export default async function docs({ query, signal }) {
     h('h1', null, t('Docs'), ' ', h('span', { class: 'quiet' }, `${shown(api.info.title, 60)} ${shown(api.info.version, 40)}`)),
     h('p', { class: 'foreign' }, shown(api.info.description ?? '', 1000)),
     field(t('Search'), search),
-    h('label', { class: 'row' }, aliases, t('Include the same routes under /api/v1')),
+    h('label', { class: 'row' }, aliases, t('Also show the same routes under /api/v1')),
     count,
     list,
   ];

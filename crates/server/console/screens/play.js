@@ -234,7 +234,7 @@ export default async function play({ query, signal }) {
   /** Downloads a test case for `quillet test`. */
   async function saveCase(one) {
     const text = one.answers.at(-1)?.found.text ?? '';
-    if (!prompt) return note(t('Choose a prompt first. A test case needs one.'), 'bad');
+    if (!prompt) return note(t('Choose a prompt first. A test case requires a prompt.'), 'bad');
     const chosen = await dialog(t('Save test case'), (close) => {
       const title = h('input', { type: 'text', required: true, autofocus: true, '.value': t('matches the answer in the playground') });
       const expects = select([['contains', t('The answer contains the text')], ['equals', t('The answer equals the text')], ['judge', t('A model judges that the answer satisfies the text')]], 'contains', () => {});
@@ -247,7 +247,7 @@ export default async function play({ query, signal }) {
         field(t('Expectation'), expects),
         field(t('Text'), what),
         h('div', { class: 'row' }, replies, h('label', { for: (replies.id = 'case-replies') }, t('Replay this answer instead of calling the model'))),
-        h('p', { class: 'quiet' }, t('Downloads a .fixture.yaml file for quillet test. Run it with -s and the store of this server.')),
+        h('p', { class: 'quiet' }, t('Downloads a .fixture.yaml file for quillet test. When you run the file, select the store of this server with the option -s.')),
         h('div', { class: 'row end' }, button(t('Cancel'), () => close(undefined)), h('button', { class: 'main' }, t('Download file'))),
       );
     });

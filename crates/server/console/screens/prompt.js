@@ -107,7 +107,7 @@ export default async function prompt({ path: [, id], query, signal }) {
   );
 
   async function remove() {
-    const text = t('This also deletes the labels of the prompt. Its versions are kept: if you create the prompt again, its history continues.');
+    const text = t('This also deletes the labels of the prompt, but keeps its versions. If you create the prompt again, its history continues.');
     if (!(await confirm(t('Delete {id}?', { id: shown(id, 120) }), text, t('Delete prompt'), t('Cancel')))) return;
     const done = await attempt(() => send('DELETE', at`api/v1/prompts/${id}`, undefined, { headers: { 'if-match': `"${stored.revision}"` } }));
     if (!done) return;

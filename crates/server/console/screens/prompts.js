@@ -163,7 +163,7 @@ function create(query) {
           if (name) go(['prompts', name], { tab: 'edit', new: textOf(kind), format: textOf(kind) === 'script' ? '' : textOf(format) });
         },
       },
-      field(t('ID'), id, t('Dots separate segments: greet.hello appears in the folder greet.')),
+      field(t('ID'), id, t('Dots separate folder names: greet.hello appears in the folder greet.')),
       field(t('Kind'), kind),
       field(t('Format'), format),
       h('div', { class: 'row' }, h('button', { class: 'main' }, t('Create prompt')), button(t('Cancel'), () => go(['prompts']))),

@@ -206,8 +206,8 @@ async function fork(id, step, kind) {
           close({ at: step, ...(textOf(model) ? { model: textOf(model) } : {}), ...(textOf(prompt) ? { prompt: textOf(prompt) } : {}), ...(textOf(system) ? { system: textOf(system) } : {}) });
         },
       },
-      h('p', null, t('Creates a run that copies the steps up to this one and continues from there. Recorded approvals still apply.')),
-      field(t('New model'), model, t('If empty, the model stays the same.')),
+      h('p', null, t('Creates a run that copies all steps up to this step and continues from there. Recorded approvals still apply.')),
+      field(t('New model'), model, t('If empty, the new run uses the same model.')),
       // The instructions of a script cannot be replaced.
       kind !== 'script' && [field(t('Instructions from prompt'), prompt, t('An ID, or ID@8 for version 8.')), field(t('New instructions'), system)],
       h('div', { class: 'row end' }, button(t('Cancel'), () => close(undefined)), h('button', { class: 'main' }, t('Fork run'))),

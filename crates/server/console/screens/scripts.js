@@ -15,7 +15,7 @@ export default async function scripts({ path, query, signal }) {
   return [
     h('h1', null, t('Scripts')),
     found.length === 0
-      ? h('p', null, t('No scripts. Add a file prompts/NAME.ai.yaml to the store, or create a prompt with the format script.'))
+      ? h('p', null, t('No scripts. Create a prompt of the kind Script, or add a file such as prompts/NAME.ai.yaml to the store.'))
       : h(
           'div',
           { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': t('Scripts') },
@@ -105,8 +105,8 @@ async function script(id, query, signal) {
     h(
       'form',
       { class: 'card', onsubmit: (event) => (event.preventDefault(), running.start()) },
-      field(t('Inputs'), area, names.length ? t('A JSON object: {names}', { names: shown(names.map((name) => (required.includes(name) ? `${name}*` : name)).join(', '), 500) }) : t('A JSON object.')),
-      field(t('Model'), model, t('If empty, the model of the script is used, or else the default model of the server.')),
+      field(t('Inputs'), area, names.length ? t('A JSON object. Keys (* required): {names}', { names: shown(names.map((name) => (required.includes(name) ? `${name}*` : name)).join(', '), 500) }) : t('A JSON object.')),
+      field(t('Model'), model, t('If empty, the script uses its own model or, if it has none, the default model of the server.')),
       h('div', { class: 'row' }, running.button, dry, running.stop),
     ),
     out,

@@ -104,7 +104,7 @@ export function versions({ stored, shared, query, signal }) {
   }
 
   async function drop(label) {
-    const yes = await confirm(t('Remove label {label}?', { label: shown(label, 80) }), t('Requests for this label will fail. If you remove production, requests without a label get the latest version.'), t('Remove label'), t('Cancel'));
+    const yes = await confirm(t('Remove label {label}?', { label: shown(label, 80) }), t('Requests that use this label will fail. If you remove production, requests without a label get the latest version.'), t('Remove label'), t('Cancel'));
     if (yes) await tried(() => send('DELETE', `${base}/labels/${encodeURIComponent(label)}`).then(renew));
   }
 
@@ -116,7 +116,7 @@ export function versions({ stored, shared, query, signal }) {
       return h(
         'form',
         { onsubmit: (event) => (event.preventDefault(), close({ name: textOf(name).trim(), version: Number(textOf(number)) })) },
-        field(t('Label'), name, t('Requests without a label get production.')),
+        field(t('Label'), name, t('Requests without a label use the label production.')),
         field(t('Version'), number),
         actions(close, t('Set label')),
       );

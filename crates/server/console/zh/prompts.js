@@ -20,7 +20,7 @@ export default {
   'List of messages': '多条消息',
   Script: '脚本',
   ID: 'ID',
-  'Dots separate segments: greet.hello appears in the folder greet.': '用点号分段：greet.hello 显示在文件夹 greet 中。',
+  'Dots separate folder names: greet.hello appears in the folder greet.': '用点号分隔文件夹名：greet.hello 显示在文件夹 greet 中。',
   Kind: '类型',
   'Create prompt': '创建提示词',
   'Create batch': '创建批处理',
@@ -33,7 +33,7 @@ export default {
   'Prompt views': '此提示词的视图',
   Edit: '编辑',
   'Versions and labels': '版本与标签',
-  'This also deletes the labels of the prompt. Its versions are kept: if you create the prompt again, its history continues.':
+  'This also deletes the labels of the prompt, but keeps its versions. If you create the prompt again, its history continues.':
     '它的标签会一并删除。版本会保留：再次创建该提示词时，历史会接续。',
   'Delete {id}?': '删除 {id}？',
   'Delete prompt': '删除提示词',
@@ -153,7 +153,7 @@ export default {
   'Remove label': '移除标签',
   'Remove label {label}': '移除标签 {label}',
   'Remove label {label}?': '移除标签 {label}？',
-  'Requests for this label will fail. If you remove production, requests without a label get the latest version.':
+  'Requests that use this label will fail. If you remove production, requests without a label get the latest version.':
     '指明此标签的请求将失败。移除 production 后，未指明标签的请求得到最新版本。',
   'No labels. Requests get the latest version.': '没有标签。请求得到最新版本。',
   'Set label': '设置标签',
@@ -161,7 +161,7 @@ export default {
   'version {version}: {share}': '版本 {version}：{share}',
   'by {key}': '按 {key}',
   'Set label for version {number}': '为版本 {number} 设置标签',
-  'Requests without a label get production.': '未指明标签的请求得到 production。',
+  'Requests without a label use the label production.': '未指明标签的请求使用标签 production。',
   '{label} now points to version {number}.': '{label} 现在指向版本 {number}。',
   'Weight of version {number}': '版本 {number} 的权重',
   'Split by': '分配依据',
@@ -216,7 +216,7 @@ export default {
   // Test cases.
   'Save test case': '保存测试用例',
   'Save test case: column {number}': '保存测试用例：第 {number} 列',
-  'Choose a prompt first. A test case needs one.': '请先选择提示词：测试用例需要一个。',
+  'Choose a prompt first. A test case requires a prompt.': '请先选择提示词：测试用例需要一个。',
   'matches the answer in the playground': '回答与试验场中一致',
   'The answer contains the text': '回答包含文本',
   'The answer equals the text': '回答与文本相同',
@@ -225,7 +225,7 @@ export default {
   Expectation: '预期',
   Text: '文本',
   'Replay this answer instead of calling the model': '回放此回答，不调用模型',
-  'Downloads a .fixture.yaml file for quillet test. Run it with -s and the store of this server.':
+  'Downloads a .fixture.yaml file for quillet test. When you run the file, select the store of this server with the option -s.':
     '下载供 quillet test 使用的 .fixture.yaml 文件。运行时用 -s 指定本服务器的存储。',
   Download: '下载',
   'Download file': '下载文件',

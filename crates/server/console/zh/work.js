@@ -61,7 +61,7 @@ export default {
   Answer: '回答',
   'Tools offered': '提供的工具',
   Attributes: '属性',
-  'Traces include text only if agent.trace_texts is on.': '只有启用 agent.trace_texts 时追踪才包含文本。',
+  'Traces include text only if the setting agent.trace_texts is on.': '只有启用设置 agent.trace_texts 时追踪才包含文本。',
 
   // Agents.
   Agents: '智能体',
@@ -89,8 +89,8 @@ export default {
   'Invalid JSON: {why}': 'JSON 无效：{why}',
   'The arguments must be a JSON object, such as {example}': '参数必须是 JSON 对象，例如 {example}',
   Reason: '原因',
-  'Optional. The model reads it.': '可选。模型会读到它。',
-  'The call is skipped, and the model reads this text as its result.': '跳过这次调用，模型把这段文字当作结果。',
+  'Optional. The model receives this text.': '可选。模型会读到它。',
+  'The call is not made. The model receives this text as the result.': '跳过这次调用，模型把这段文字当作结果。',
   'Use this result': '使用此结果',
   'Approved.': '已批准。',
   'Approved with edited arguments.': '已修改参数并批准。',
@@ -146,10 +146,10 @@ export default {
   'turn {turn}': '第 {turn} 轮',
   Instructions: '指令',
   'Raw JSON': '原始 JSON',
-  'Creates a run that copies the steps up to this one and continues from there. Recorded approvals still apply.':
+  'Creates a run that copies all steps up to this step and continues from there. Recorded approvals still apply.':
     '创建一个新的运行，沿用到这一步为止的步骤并从这里继续。已有的审批仍然有效。',
   'New model': '新模型',
-  'If empty, the model stays the same.': '留空：模型不变。',
+  'If empty, the new run uses the same model.': '留空：模型不变。',
   'Instructions from prompt': '取自提示词的指令',
   'An ID, or ID@8 for version 8.': 'ID，或用 ID@8 指定版本 8。',
   'New instructions': '新指令',
@@ -195,7 +195,7 @@ export default {
   'Go to error': '跳到出错处',
   Tables: '表',
   History: '历史',
-  'Table selection failed; the tables were selected without the model.': '选表失败，已在不用模型的情况下选表。',
+  'Table selection by the model failed. The tables were selected without the model.': '模型选表失败，已在不用模型的情况下选表。',
   'Tables shown to the model ({count})': '向模型展示的表（{count}）',
   'Rejected queries ({count})': '被拒绝的查询（{count}）',
   'Example queries shown to the model: {count}': '向模型展示的示例查询：{count}',
@@ -203,7 +203,7 @@ export default {
   rows: '行数',
   bytes: '字节数',
   '{count} rows in {ms} ms': '{count} 行，{ms} 毫秒',
-  'The rows are truncated by the limit on {what}.': '结果因{what}的限制被截断。',
+  'The result is incomplete because of the limit on {what}.': '由于{what}的限制，结果不完整。',
   'Query results': '查询结果',
   '{value} by {label}': '按 {label} 的 {value}',
   '{count} values from {low} to {high}. {name} has the largest value. The table lists all values.':
@@ -229,8 +229,8 @@ export default {
   Scripts: '脚本',
   Location: '位置',
   'All scripts': '全部脚本',
-  'No scripts. Add a file prompts/NAME.ai.yaml to the store, or create a prompt with the format script.':
-    '没有脚本。在存储中添加文件 prompts/NAME.ai.yaml，或创建格式为 script 的提示词。',
+  'No scripts. Create a prompt of the kind Script, or add a file such as prompts/NAME.ai.yaml to the store.':
+    '没有脚本。新建类型为“脚本”的提示词，或在存储中添加 prompts/NAME.ai.yaml 这样的文件。',
   Output: '输出',
   'Dry run': '试运行',
   'a JSON object is required': '需要一个 JSON 对象',
@@ -239,8 +239,8 @@ export default {
   'The stream ended before the script finished.': '脚本结束之前数据流中断了。',
   Diagnostics: '检查结果',
   Inputs: '输入',
-  'A JSON object: {names}': '一个 JSON 对象：{names}',
-  'If empty, the model of the script is used, or else the default model of the server.': '留空：用脚本的模型，否则用服务器的默认模型。',
+  'A JSON object. Keys (* required): {names}': '一个 JSON 对象。键（* 为必填）：{names}',
+  'If empty, the script uses its own model or, if it has none, the default model of the server.': '留空：用脚本的模型，否则用服务器的默认模型。',
   Source: '源代码',
   Tests: '测试',
   'Save tests for this script as {file}, in the same folder. Run them with:': '脚本的测试放在它旁边的 {file} 中。运行方式：',
@@ -328,7 +328,7 @@ export default {
   // Docs.
   Docs: '接口文档',
   '{found} of {all} routes': '{all} 个路由中的 {found} 个',
-  'Include the same routes under /api/v1': '同时显示 /api/v1 下的相同路由',
+  'Also show the same routes under /api/v1': '同时显示 /api/v1 下的相同路由',
   'Rendering prompts and calling models': '渲染提示词和调用模型',
   Catalogue: '目录',
   'Definitions, versions and labels': '定义及其版本和标签',

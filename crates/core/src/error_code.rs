@@ -9,6 +9,9 @@
 //! format, and `sql STATUS` for the database routes. The codes of `/v1/response` come from Chat
 //! Shell and have separate rows.
 
+#[cfg(test)]
+mod errors_page;
+
 use std::fmt;
 
 use serde::{Serialize, Serializer};
@@ -635,12 +638,6 @@ impl ErrorCode {
         self.row().status.unwrap_or(500)
     }
 
-    /// Whether routes return this code.
-    #[must_use]
-    pub fn is_answered(self) -> bool {
-        self.row().status.is_some()
-    }
-
     /// Returns the HTTP status for the database routes, which follow table-chat's API.
     #[must_use]
     pub fn sql_status(self) -> u16 {
@@ -685,12 +682,6 @@ impl ErrorCode {
     #[must_use]
     pub fn exit(self) -> Exit {
         self.row().exit.unwrap_or(Exit::Failure)
-    }
-
-    /// Whether a command can fail with this code.
-    #[must_use]
-    pub fn ends_commands(self) -> bool {
-        self.row().exit.is_some()
     }
 
     /// Whether the same request may succeed when it is retried.

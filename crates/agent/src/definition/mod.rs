@@ -230,35 +230,6 @@ pub struct FeatureSettings {
 }
 
 impl AgentDefinition {
-    /// Returns all field names of a definition in camelCase. Names of nested fields have the form
-    /// `limits.toolTimeout`.
-    ///
-    /// ```
-    /// let names = quillet_agent::AgentDefinition::field_names();
-    /// assert!(names.iter().any(|name| name == "instructions"));
-    /// assert!(names.iter().any(|name| name == "limits.toolTimeout"));
-    /// ```
-    #[must_use]
-    pub fn field_names() -> Vec<String> {
-        let inner = [
-            ("limits", LIMITS),
-            ("budget", BUDGET),
-            ("features", FEATURES),
-            ("skills", SKILL),
-        ];
-        let inner = inner.into_iter().flat_map(|(object, fields)| {
-            fields.iter().map(move |field| format!("{object}.{field}"))
-        });
-        // `limits`, `budget` and `features` are objects with fields of their own.
-        let outer = FIELDS
-            .iter()
-            .filter(|field| !matches!(**field, "limits" | "budget" | "features"));
-        outer
-            .map(|field| (*field).to_owned())
-            .chain(inner)
-            .collect()
-    }
-
     /// Parses a definition. `source` is its name in diagnostics.
     ///
     /// # Errors
@@ -534,5 +505,37 @@ fn features(fields: &ObjectFields<'_>, found: &mut DefinitionDiagnostics<'_>) ->
         silent_exit: features.flag("silentExit", found),
         message_compression: features.flag("messageCompression", found),
         summarize: features.flag("summarize", found),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_of_agents_has_every_field_and_no_other() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/agent/agents.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        let rows = page.lines().filter(|line| line.starts_with("| `"));
+        let listed = rows.flat_map(|row| row.split('|').nth(1).unwrap_or_default().split(','));
+        let mut listed: Vec<String> = listed
+            .map(|name| name.trim().trim_matches('`').to_owned())
+            .collect();
+        // `limits`, `budget` and `features` only contain other fields.
+        let outer = FIELDS.iter().map(|field| (*field).to_owned());
+        let outer = outer.filter(|it| !matches!(it.as_str(), "limits" | "budget" | "features"));
+        let inner = [
+            ("limits", LIMITS),
+            ("budget", BUDGET),
+            ("features", FEATURES),
+            ("skills", SKILL),
+        ];
+        let inner = inner.into_iter().flat_map(|(object, fields)| {
+            fields.iter().map(move |field| format!("{object}.{field}"))
+        });
+        let mut fields: Vec<String> = outer.chain(inner).collect();
+        listed.sort();
+        fields.sort();
+        assert_eq!(listed, fields);
     }
 }

@@ -186,23 +186,6 @@ fn all_that_is_wrong_is_said_at_once() {
 }
 
 #[test]
-fn the_page_of_agents_has_every_field_and_no_other() {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/agent/agents.md");
-    let page = std::fs::read_to_string(page).expect("the page");
-    let rows = page.lines().filter(|line| line.starts_with("| `"));
-    let named = rows.flat_map(|row| {
-        let first = row.split('|').nth(1).unwrap_or_default();
-        let names = first.split(',');
-        names.map(|name| name.trim().trim_matches('`').to_owned())
-    });
-    let mut named: Vec<String> = named.collect();
-    let mut fields = AgentDefinition::field_names();
-    named.sort();
-    fields.sort();
-    assert_eq!(named, fields);
-}
-
-#[test]
 fn names_that_nothing_answers_to_are_told() {
     let text = "tools: [orders_*, serch, '!orders_delet', agent/c]\nskills: [pdf, {name: sqll}]\n";
     let tools = ["orders_list", "orders_delete", "search"].map(|name| vec![name.to_owned()]);

@@ -14,23 +14,13 @@ mod prompty;
 mod references;
 mod semantic_kernel;
 mod source;
-mod yaml;
+pub(crate) mod yaml;
 
 pub use crate::options::chat_options;
 pub use crate::rich::{RichKind, StructuredVariable};
 pub use editor::{completions, tokens};
 pub use environment::{AccessError, EnvironmentProvider, FileEnvironment, NoEnvironment};
 pub use source::PromptFile;
-
-/// Parses YAML to a JSON value.
-#[cfg(test)]
-pub(crate) fn yaml_of(text: &str) -> Result<serde_json::Value, Vec<quillet_core::Diagnostic>> {
-    let range = quillet_core::Span {
-        start: 0,
-        end: text.len(),
-    };
-    yaml::parse("yaml", text, range).map(|node| node.tree())
-}
 
 use crate::checked::CheckResult;
 use crate::definition::Prompt;

@@ -7,7 +7,7 @@ use serde_json::{Map as Object, Value as Tree};
 
 /// A YAML value and its location.
 #[derive(Clone, Debug)]
-pub(super) struct YamlNode {
+pub(crate) struct YamlNode {
     /// Byte offset in the file.
     pub(super) at: usize,
     pub(super) data: YamlData,
@@ -32,7 +32,7 @@ pub(super) struct YamlEntry {
 ///
 /// # Errors
 /// Syntax errors with their locations in the file.
-pub(super) fn parse(source: &str, text: &str, range: Span) -> Result<YamlNode, Vec<Diagnostic>> {
+pub(crate) fn parse(source: &str, text: &str, range: Span) -> Result<YamlNode, Vec<Diagnostic>> {
     let options = Options {
         code: "file.yaml",
         ..Options::default()
@@ -65,7 +65,7 @@ fn settle(node: &quillet_yaml::Node) -> YamlNode {
 
 impl YamlNode {
     /// Returns the value without locations.
-    pub(super) fn tree(&self) -> Tree {
+    pub(crate) fn tree(&self) -> Tree {
         match &self.data {
             YamlData::Scalar(scalar) => scalar.clone(),
             YamlData::List(items) => Tree::Array(items.iter().map(YamlNode::tree).collect()),

@@ -79,18 +79,6 @@ impl Folders {
         })
     }
 
-    /// Like [`Library::find`], but blocks the current thread.
-    ///
-    /// # Errors
-    /// Returns the same errors as [`Library::find`].
-    pub fn find_now(
-        &self,
-        name: &str,
-        from: Option<&ScriptSource>,
-    ) -> Result<Option<Arc<Script>>, ScriptError> {
-        self.shelves.find(name, from)
-    }
-
     /// Reads a file of the first root itself, with any extension.
     pub(super) fn in_first(&self, file: &Path) -> Result<Option<Arc<Script>>, ScriptError> {
         let name = file.file_name().and_then(|name| name.to_str());

@@ -3,7 +3,7 @@
 //! The end of the text is checked again whenever a fixed fraction of the window is new, so the cost
 //! per byte of a stream is constant.
 
-/// Number of repetitions after which an answer is cut, if `minTailRepeatCount` is not set.
+// Number of repetitions after which an answer is cut, if `minTailRepeatCount` is not set.
 pub const DEFAULT_COUNT: usize = 7;
 
 // Number of repetitions of white space or of a rule (`-----`) that are accepted. Markdown rules and

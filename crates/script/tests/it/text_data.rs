@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use quillet_core::{Value, json};
 use quillet_script::text::markdown::to_markdown;
 use quillet_script::text::merge::inherit;
-use quillet_script::text::repeat::{DEFAULT_COUNT, Repeats};
+use quillet_script::text::repeat::Repeats;
 use quillet_script::text::system::{System, Titles};
 
 /// Returns the vectors of a file, or an empty list and a printed note if it is missing.
@@ -233,7 +233,7 @@ fn what_repeats_and_what_is_meant() {
         ((0..200).map(|n| format!("{n}. item\n")).collect(), false),
     ];
     for (text, expected) in cases {
-        let found = Repeats::new(DEFAULT_COUNT).push(&text);
+        let found = Repeats::new(7).push(&text);
         assert_eq!(found.is_some(), expected, "{text:?}");
     }
     assert_eq!(Repeats::new(0).push(&"a".repeat(1000)), None);
@@ -244,7 +244,7 @@ fn what_repeats_and_what_is_meant() {
 fn a_stream_is_cut_soon_after_its_seventh_turn() {
     let unit = "The same paragraph, told once more with all of its words in it.\n\n";
     let start: String = (0..3_000).map(|n| format!("{n}, ")).collect();
-    let mut repeats = Repeats::new(DEFAULT_COUNT);
+    let mut repeats = Repeats::new(7);
     assert_eq!(repeats.push(&start), None);
     let text = unit.repeat(40);
     let cut = text.char_indices().find_map(|(at, c)| {
@@ -275,7 +275,7 @@ proptest! {
 /// of it.
 #[test]
 fn long_streams_cost_what_they_are_long() {
-    let mut repeats = Repeats::new(DEFAULT_COUNT);
+    let mut repeats = Repeats::new(7);
     let mut number = 1u64;
     for _ in 0..50_000 {
         number = number

@@ -115,38 +115,6 @@ impl Account {
 }
 
 impl QueryChain<'_> {
-    /// Runs phase 1: returns the names of the selected tables, as `schema.table`, and whether they
-    /// are a fallback.
-    ///
-    /// # Errors
-    /// Fails if the prompt cannot be rendered. A failing model causes a fallback instead of an
-    /// error.
-    pub async fn select_relevant_tables(
-        &self,
-        prompt: &str,
-    ) -> Result<(Vec<String>, bool), SqlError> {
-        let ranked = self.rank(prompt).await;
-        let choice = self
-            .select(prompt, &ranked, &mut Account::default())
-            .await?;
-        let report = choice.report(self.prepared, &ranked);
-        let names = report.into_iter().map(|table| table.name).collect();
-        Ok((names, choice.fallback.is_some()))
-    }
-
-    /// Runs both phases and returns the query with its explanation.
-    ///
-    /// # Errors
-    /// Same as [`QueryChain::run`].
-    pub async fn generate_sql<J: Judge>(
-        &self,
-        prompt: &str,
-        judge: &J,
-    ) -> Result<(String, Option<String>), SqlError> {
-        let (generated, _) = self.run(prompt, judge).await?;
-        Ok((generated.generated_sql, generated.explanation))
-    }
-
     /// Runs both phases. Returns the query with its report, and the judge's outcome.
     ///
     /// # Errors

@@ -2,8 +2,8 @@
 //! Then it sees their schema and writes the query. Phase 1 can be skipped, table lists are limited,
 //! and failed queries are repaired.
 //!
-//! The names of [`build_table_summary_context`], [`QueryChain::select_relevant_tables`],
-//! [`build_schema_context`] and [`QueryChain::generate_sql`] are those that table-chat documents.
+//! The names of [`build_table_summary_context`] and [`build_schema_context`] are those that
+//! table-chat documents.
 
 mod answer;
 mod choice;

@@ -7,7 +7,8 @@ use quillet_core::chat::{Bytes4, ModelErrorKind};
 use quillet_core::{BoxFuture, MessageContent};
 use quillet_sql::catalogue::{DatabaseTable, TableType};
 use quillet_sql::chain::{
-    AcceptedQuery, BuiltIn, Judge, PreparedCatalogue, QueryChain, build_table_summary_context,
+    AcceptedQuery, BuiltIn, GeneratedQuery, Judge, PreparedCatalogue, QueryChain,
+    build_table_summary_context,
 };
 use quillet_sql::rank::Glossary;
 use quillet_sql::{Catalogue, ChainMode, SqlConfig, SqlDialect, SqlError};
@@ -51,10 +52,13 @@ async fn choose(case: &Value, config: &SqlConfig) -> (Value, bool, usize) {
         &vectors["fixtures"][case["tables"].as_str().unwrap()],
     ));
     let prepared = PreparedCatalogue::new(catalogue.clone(), &Glossary::default(), &Bytes4);
-    let model = Scripted::new([match case["llm_reply"].as_str() {
+    let choice = match case["llm_reply"].as_str() {
         Some(reply) => Says::Text(reply.to_owned()),
         None => Says::Fails(ModelErrorKind::Timeout),
-    }]);
+    };
+    let is_asked = case["expect"]["phase1_calls"] != 0;
+    let query = Says::Text("SELECT 1".to_owned());
+    let model = Scripted::new(is_asked.then_some(choice).into_iter().chain([query]));
     let prompts = BuiltIn::new().unwrap();
     let chain = QueryChain {
         examples: &[],
@@ -68,17 +72,21 @@ async fn choose(case: &Value, config: &SqlConfig) -> (Value, bool, usize) {
         description: "",
         previous: &[],
     };
-    let (names, fallback) = chain
-        .select_relevant_tables("how many orders?")
-        .await
-        .unwrap();
+    let (generated, ()) = chain.run("how many orders?", &Everything).await.unwrap();
+    let names = names(&generated);
     let all = !names.is_empty() && names.len() == catalogue.tables.len();
     let selected = if all && case["expect"]["selected"] == "ALL" {
         "ALL".into()
     } else {
         Value::from(names)
     };
-    (selected, fallback, model.asked().len())
+    // The last call is that of phase 2.
+    (selected, generated.fallback_used, model.asked().len() - 1)
+}
+
+fn names(generated: &GeneratedQuery) -> Vec<&str> {
+    let tables = generated.selected_tables.iter();
+    tables.map(|table| table.name.as_str()).collect()
 }
 
 #[tokio::test]
@@ -154,14 +162,10 @@ async fn both_phases_ask_as_the_seed_says() {
         description: "",
         previous: &[],
     };
-    let (sql, explanation) = chain
-        .generate_sql("how many {orders}?", &Everything)
-        .await
-        .unwrap();
-    assert_eq!(
-        (sql.as_str(), explanation.as_deref()),
-        ("SELECT 1", Some("one"))
-    );
+    let answered = chain.run("how many {orders}?", &Everything).await;
+    let (generated, ()) = answered.unwrap();
+    assert_eq!(generated.generated_sql, "SELECT 1");
+    assert_eq!(generated.explanation.as_deref(), Some("one"));
     let asked = model.asked();
     let text = |call: usize, message: usize| match &asked[call].messages[message].content {
         MessageContent::Text(text) => text.clone(),
@@ -191,7 +195,10 @@ async fn a_broken_answer_falls_back() {
     let vectors = vectors();
     let catalogue = Arc::new(fixture(&vectors["fixtures"]["T"]));
     let prepared = PreparedCatalogue::new(catalogue, &Glossary::default(), &Bytes4);
-    let model = Scripted::new([Says::Breaks("[\"orders\"".to_owned())]);
+    let model = Scripted::new([
+        Says::Breaks("[\"orders\"".to_owned()),
+        Says::Text("SELECT 1".to_owned()),
+    ]);
     let prompts = BuiltIn::new().unwrap();
     let config = SqlConfig {
         full_schema_tokens: 0,
@@ -209,7 +216,8 @@ async fn a_broken_answer_falls_back() {
         description: "",
         previous: &[],
     };
-    let (names, fallback) = chain.select_relevant_tables("orders?").await.unwrap();
-    assert!(fallback);
+    let (generated, ()) = chain.run("orders?", &Everything).await.unwrap();
+    assert!(generated.fallback_used);
+    let names = names(&generated);
     assert_eq!(names.len(), 5, "all five fit into the budget");
 }

@@ -1,11 +1,11 @@
 //! Checks that the tables of `docs/errors.md` match the code. `WRITE=1 cargo test -p quillet-core
-//! --test errors_page` regenerates them.
+//! --lib errors_page` regenerates them.
 
 use std::path::Path;
 
-use quillet_core::ErrorCode;
+use super::ErrorCode;
 
-const BEGIN: &str = "<!-- from here on: cargo test -p quillet-core --test errors_page -->\n";
+const BEGIN: &str = "<!-- from here on: cargo test -p quillet-core --lib errors_page -->\n";
 
 #[test]
 fn the_page_has_the_table_of_the_code() {
@@ -40,17 +40,16 @@ fn written() -> String {
 
 fn row(code: ErrorCode) -> String {
     let status_of = code.status();
-    let status = match (code.is_answered(), code.sql_status()) {
+    let is_answered = code.row().status.is_some();
+    let status = match (is_answered, code.sql_status()) {
         (false, _) => String::new(),
         (true, sql) if sql != status_of => format!("{status_of} ({sql})"),
         _ => status_of.to_string(),
     };
-    let exit = code
-        .ends_commands()
-        .then(|| (code.exit() as u8).to_string());
+    let exit = code.row().exit.map(|exit| (exit as u8).to_string());
     let openai = code.openai();
     let is_same = openai.status == status_of && openai.code == Some(code.as_str());
-    let openai = if is_same || !code.is_answered() {
+    let openai = if is_same || !is_answered {
         String::new()
     } else {
         let own = openai.code.map(|code| format!("`{code}`"));

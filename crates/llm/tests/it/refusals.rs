@@ -107,7 +107,7 @@ fn each_generation_refuses_its_own_parameters() {
 fn a_warning_names_the_model_the_parameters_and_the_fix() {
     let options = |json: Value| serde_json::from_value::<ChatOptions>(json).unwrap();
     let of = |json: Value| {
-        RefusedParameters::of("claude-opus-5-5", &options(&json)).map(|found| found.to_string())
+        RefusedParameters::of("claude-opus-5-5", &options(json)).map(|found| found.to_string())
     };
     assert_eq!(
         of(json!({"temperature": 0.3})).unwrap(),

@@ -4,8 +4,6 @@
 //! per byte of a stream is constant.
 
 // Number of repetitions after which an answer is cut, if `minTailRepeatCount` is not set.
-pub const DEFAULT_COUNT: usize = 7;
-
 // Number of repetitions of white space or of a rule (`-----`) that are accepted. Markdown rules and
 // tables repeat a mark intentionally.
 const RULES: usize = 120;

@@ -40,7 +40,7 @@ pub struct Agents {
 
 #[activities]
 impl Agents {
-    /// Prepares a run: renders its instructions, and finds its history and tools.
+    /// Prepares a run: renders the agent's instructions, and finds the history and the tools.
     #[activity(name = "quillet.prepare")]
     pub async fn prepare(
         self: Arc<Self>,
@@ -53,7 +53,7 @@ impl Agents {
         .await
     }
 
-    /// Advances the run to the next model call and makes it.
+    /// Advances the run to the next model call and makes this call.
     #[activity(name = "quillet.ask")]
     pub async fn ask(
         self: Arc<Self>,
@@ -78,7 +78,7 @@ impl Agents {
 }
 
 impl Agents {
-    /// Creates the activities over an agent service and a step store.
+    /// Creates the activities from an agent service and a step store.
     #[must_use]
     pub fn new(service: Arc<AgentService>, shelf: StepStore) -> Self {
         Agents { service, shelf }

@@ -6,7 +6,7 @@ use temporalio_client::errors::{
     WorkflowUpdateError,
 };
 
-/// Error of a command.
+/// Error of a `quillet-worker` command.
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
     /// Invalid usage, with the fix.

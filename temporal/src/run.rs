@@ -30,9 +30,9 @@ use crate::workflow_state::{
 
 /// Name of the workflow type in Temporal.
 pub const NAME: &str = "quillet.agent";
-/// Memo field: `running` or `waiting`, then the final state.
+/// Memo field for the state: `running` or `waiting`, and after the run its final state.
 pub const STATE: &str = "state";
-/// Memo field: the agent or the model.
+/// Memo field for the name of the agent or model.
 pub const TITLE: &str = "title";
 
 /// History length after which the run continues as new. Temporal's limit is 51,200, but a worker
@@ -61,7 +61,7 @@ pub struct AgentRun {
 
 #[workflow_methods]
 impl AgentRun {
-    /// Creates a new run, or continues one as new.
+    /// Creates a new run, or a run that the workflow continues as new.
     #[init]
     pub fn new(_ctx: &WorkflowContextView, course: WorkflowState) -> Self {
         AgentRun {
@@ -71,7 +71,7 @@ impl AgentRun {
         }
     }
 
-    /// Executes the run until it ends.
+    /// Executes the run to completion.
     #[run(name = "quillet.agent")]
     pub async fn run(ctx: &mut WorkflowContext<Self>) -> WorkflowResult<RunResult> {
         let mut came = match ctx.state(|run| run.course.bounds) {
@@ -99,7 +99,7 @@ impl AgentRun {
         }
     }
 
-    /// Decides a pending approval; returns the call id.
+    /// Decides a pending approval and returns the call id.
     #[update]
     pub fn decide(
         &mut self,
@@ -117,7 +117,7 @@ impl AgentRun {
         Ok(waiting.call.to_string())
     }
 
-    /// Rejects an invalid decision before it enters the history.
+    /// Rejects an invalid decision before the decision is added to the history.
     #[update_validator(decide)]
     pub fn may_decide(
         &self,

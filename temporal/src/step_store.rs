@@ -18,20 +18,20 @@ const LEASE: Duration = Duration::from_secs(60);
 /// Events per read.
 const PAGE: usize = 500;
 
-/// Events of runs in a journal that all workers share.
+/// Stores events of runs in a journal that all workers share.
 #[derive(Clone, Debug)]
 pub struct StepStore {
     journal: Arc<dyn Journal>,
 }
 
 impl StepStore {
-    /// Creates a step store over a journal.
+    /// Creates a step store that uses this journal.
     #[must_use]
     pub fn new(journal: Arc<dyn Journal>) -> Self {
         StepStore { journal }
     }
 
-    /// Returns all events of a run, including stored ones.
+    /// Returns all events of a run, including events in the journal.
     ///
     /// # Errors
     /// The journal is unavailable, or no longer has the events.
@@ -46,7 +46,7 @@ impl StepStore {
         Ok(steps)
     }
 
-    /// Converts events for the workflow state; large events go to the journal.
+    /// Converts events for the workflow state. Large events are moved to the journal.
     ///
     /// # Errors
     /// An event is too large for both.
@@ -72,8 +72,8 @@ impl StepStore {
         Ok(kept)
     }
 
-    /// Moves the events of the workflow state to the journal if they are too large together; `None`
-    /// if not.
+    /// Moves the events of the workflow state to the journal if their total size is too large.
+    /// Returns `None` if nothing is moved.
     pub async fn move_to_journal(&self, kept: &[StepRef]) -> Option<Vec<StepRef>> {
         let mut here = 0;
         for kept in kept {

@@ -89,7 +89,7 @@ pub async fn run(
     done
 }
 
-/// Opens the step store of the settings: a journal that all workers share.
+/// Opens the step store that is set in the settings. Its journal is shared by all workers.
 ///
 /// # Errors
 /// The journal is in the memory of this process, so workers cannot share it.

@@ -8,13 +8,15 @@ use quillet_core::journal::{Decision, JournalEvent, PendingApproval};
 use quillet_core::tool::Idempotency;
 use serde::{Deserialize, Serialize};
 
-/// Maximum size in bytes of an event in the workflow state. A larger event goes to the step store.
+/// Maximum size in bytes of an event in the workflow state. A larger event is moved to the step
+/// store.
 pub const STEP_BYTES: usize = 16 << 10;
-/// Maximum size in bytes of all events in the workflow state; beyond it they go to the step store.
-/// The state is an input of every activity, so each activity adds it to the workflow history again.
+/// Maximum total size in bytes of all events in the workflow state. If they are larger, they are
+/// moved to the step store. The state is an input of every activity, so each activity adds the
+/// state to the workflow history again.
 pub const COURSE_BYTES: usize = 64 << 10;
-/// Maximum size in bytes of an event that the step store rejects and the workflow state keeps.
-/// Temporal's limit for a payload is 2 MB.
+/// Maximum size in bytes of an event that stays in the workflow state because the step store
+/// rejected it. Temporal's limit for a payload is 2 MB.
 pub const MOST_BYTES: usize = 1 << 20;
 
 /// A journal event, or a reference to stored events.
@@ -30,11 +32,11 @@ pub enum StepRef {
 /// Reference to events in the step store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredStepRef {
-    /// SHA-256 of their JSON, which identifies them.
+    /// SHA-256 of the events' JSON, which identifies the events.
     pub sha256: Digest,
     /// Number of events.
     pub steps: usize,
-    /// Size of their JSON in bytes.
+    /// Size of the events' JSON in bytes.
     pub bytes: usize,
 }
 
@@ -47,13 +49,13 @@ pub struct WorkflowState {
     pub kept: Vec<StepRef>,
     /// Heartbeat timeout of activities in milliseconds.
     pub lease_ms: u64,
-    /// Limits of the run, once it is prepared.
+    /// Limits on activities; `None` until the run is prepared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<ActivityLimits>,
 }
 
 impl WorkflowState {
-    /// Creates the state of a run that starts with these events.
+    /// Creates the state of a run whose first events are `kept`.
     #[must_use]
     pub fn new(run: String, kept: Vec<StepRef>, lease: Duration) -> Self {
         WorkflowState {
@@ -71,7 +73,7 @@ impl WorkflowState {
     }
 }
 
-/// Limits of the run's activities.
+/// Limits on the run's activities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActivityLimits {
     /// Timeout of a tool call in milliseconds.
@@ -99,14 +101,14 @@ impl ActivityLimits {
 /// Result of an activity that advances a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AdvanceResult {
-    /// All previous events, if they moved to the step store.
+    /// References to all previous events, if the events were moved to the step store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved: Option<Vec<StepRef>>,
     /// New events.
     pub more: Vec<StepRef>,
     /// Next command.
     pub next: NextCommand,
-    /// Limits of the run.
+    /// Limits on the run's activities.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<ActivityLimits>,
 }
@@ -160,7 +162,7 @@ pub struct CallInput {
     pub call: Arc<str>,
 }
 
-/// Result of a run with all its events.
+/// Result of a run, including all events.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunResult {
     /// Final state: `done`, `cancelled`, `calls_required` or `error`.

@@ -9,19 +9,20 @@ use quillet_core::nearest;
 /// Static description of a directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DirectiveSpec {
-    /// Its name without `$`.
+    /// The name, without `$`.
     pub name: &'static str,
-    /// Its aliases without `$`.
+    /// The aliases, without `$`.
     pub aliases: &'static [&'static str],
-    /// Its parameters, in the order of positional arguments.
+    /// The parameters, in the order of positional arguments.
     pub parameters: &'static [Parameter],
-    /// Whether it accepts names besides its parameters: variables, model options, arguments.
+    /// Whether other names than the parameters are accepted, such as variables, model options or
+    /// arguments.
     pub open: bool,
-    /// Where it is allowed, and which blocks it has.
+    /// Where the directive is allowed, and which blocks it has.
     pub form: DirectiveForm,
     /// A one-sentence description for hovers and lists.
     pub doc: &'static str,
-    /// Numbers of the features in the language reference that describe it.
+    /// Numbers of the language reference features that describe the directive.
     pub notes: &'static [u16],
 }
 
@@ -32,7 +33,7 @@ pub struct Parameter {
     pub name: &'static str,
     /// Its description.
     pub doc: &'static str,
-    /// Whether it is required.
+    /// Whether the parameter is required.
     pub required: bool,
 }
 
@@ -50,7 +51,7 @@ pub enum DirectiveForm {
 }
 
 impl Directive {
-    /// Returns the directive with a name, with or without `$`.
+    /// Returns the directive with this name. The name may start with `$`.
     ///
     /// ```
     /// use quillet_script::directive::Directive;
@@ -72,7 +73,7 @@ impl Directive {
         }
     }
 
-    /// Returns its name without `$`.
+    /// Returns the directive's name, without `$`.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.spec().name
@@ -80,7 +81,8 @@ impl Directive {
 }
 
 impl DirectiveSpec {
-    /// Returns why it does not accept a named argument and how to fix that, or `None` if it does.
+    /// Returns why the directive rejects a named argument and how to fix that, or `None` if the
+    /// argument is accepted.
     #[must_use]
     pub fn refusal(&self, name: &str) -> Option<(String, String)> {
         if self.open {
@@ -114,7 +116,8 @@ impl DirectiveSpec {
     }
 }
 
-/// Returns the most similar name, with `$`, among the directives and other known names.
+/// Returns the most similar name among the directives and other known names. The result starts with
+/// `$`.
 ///
 /// ```
 /// use quillet_script::directive::nearest_directive;
@@ -194,7 +197,7 @@ macro_rules! directives {
             /// All directives, sorted by name.
             pub const ALL: &'static [Directive] = &[$(Directive::$directive,)*];
 
-            /// Returns its static description.
+            /// Returns the directive's static description.
             #[must_use]
             pub const fn spec(self) -> &'static DirectiveSpec {
                 match self {

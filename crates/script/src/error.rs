@@ -5,7 +5,7 @@ use std::fmt;
 use quillet_core::chat::ModelError;
 use quillet_core::{Diagnostic, ErrorCode, Value};
 
-/// The kind of a [`ScriptError`]. Codes are stable.
+/// The kind of a [`ScriptError`]. The codes do not change between versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
     /// The text is not a valid script, or names something that does not exist.
@@ -37,7 +37,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// Returns its stable code.
+    /// Returns the stable error code.
     #[must_use]
     pub fn code(self) -> ErrorCode {
         match self {
@@ -58,12 +58,12 @@ impl ErrorKind {
     }
 }
 
-/// A failed run: the problem, its location, a fix, and the partial result.
+/// Error of a failed run, which includes the location, a fix, and the partial result.
 #[derive(Clone, Debug)]
 pub struct ScriptError {
     /// The kind.
     pub kind: ErrorKind,
-    /// All diagnostics. The first is the one that ended the run. Never empty.
+    /// All diagnostics. The first diagnostic describes the error that ended the run. Never empty.
     pub diagnostics: Vec<Diagnostic>,
     /// The running scripts, outermost first.
     pub chain: Vec<String>,
@@ -74,7 +74,7 @@ pub struct ScriptError {
 }
 
 impl ScriptError {
-    /// Creates an error with one diagnostic.
+    /// Creates an error that has a single diagnostic.
     #[must_use]
     pub fn new(kind: ErrorKind, diagnostic: Diagnostic) -> Self {
         ScriptError {

@@ -11,7 +11,7 @@ use quillet_core::tool::{Tool, ToolContext, ToolError, ToolErrorKind, ToolSpec};
 use quillet_core::web::{WebAnswer, WebRequest};
 use quillet_core::{BoxFuture, Diagnostic, Map, Value};
 
-/// Name of network access among tools, as shown in approval requests.
+/// Tool name that stands for network access, for example in approval requests.
 pub const FETCH: &str = "fetch";
 
 /// Resolves models by name.
@@ -35,18 +35,18 @@ pub trait ModelSource: Send + Sync + fmt::Debug {
 pub struct ModelHandle {
     /// The model.
     pub model: Arc<dyn ChatModel>,
-    /// The name to send, if not the implementation's default.
+    /// The model name to send; `None` for the implementation's default.
     pub name: Option<String>,
     /// Its capabilities.
     pub abilities: ModelCapabilities,
-    /// Counts its tokens.
+    /// Counts tokens as the model does.
     pub counter: Arc<dyn TokenCounter>,
     /// Size of the context window in tokens (request and response together), if known.
     pub window: Option<u64>,
 }
 
-/// Features that a provider supports. The engine replaces missing ones by instructions in the
-/// prompt and by its own checks.
+/// Features that a provider supports. For missing features, the engine adds instructions to the
+/// prompt and checks answers itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ModelCapabilities {
     /// Supports tool calls.
@@ -61,7 +61,8 @@ pub struct ModelCapabilities {
     pub continues: bool,
 }
 
-/// Tools from outside the script: tool catalogue, MCP and built-in.
+/// Tools that are defined outside of scripts: those of the tool catalogue, of MCP servers, and
+/// built-in tools.
 pub trait Tools: Send + Sync + fmt::Debug {
     /// Returns the tool with a name.
     fn tool(&self, name: &str) -> Option<Arc<dyn Tool>>;
@@ -100,7 +101,7 @@ pub trait Tools: Send + Sync + fmt::Debug {
     }
 }
 
-/// HTTP access of scripts, with the checks of the host.
+/// HTTP access for scripts, subject to the host's checks.
 pub trait Network: Send + Sync + fmt::Debug {
     /// Sends a request.
     ///
@@ -162,22 +163,22 @@ impl Tools for NoTools {
     }
 }
 
-/// Permissions of a script for resources outside of it. The default grants nothing.
+/// Permissions of a script for external resources. The default grants nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grants {
     /// Folders that `fs`, `file()` and similar functions may read, besides the script's own.
     pub read: Vec<PathBuf>,
-    /// Folders that may be written.
+    /// Folders that scripts may write to.
     pub write: Vec<PathBuf>,
-    /// Whether `url()` and `fetch` may connect. Addresses are checked in either case.
+    /// Whether `url()` and `fetch` may connect. Addresses are checked even if this is set.
     pub net: bool,
     /// Whether functions in other languages may start their interpreter.
     pub run: bool,
-    /// Environment variables that `ENV` contains.
+    /// Environment variables that scripts can read through `ENV`.
     pub env: Vec<String>,
 }
 
-/// Resources that a run may access. A single enum, so that a dry run cannot have grants.
+/// Resources that a run may access. This is a single enum, so that a dry run cannot have grants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunAccess {
     /// A dry run without access. It records its requests; it calls no model or tool, reads and
@@ -193,7 +194,7 @@ pub enum RunAccess {
     Kept(ReplayAccess),
 }
 
-/// Access of a durable run besides its recorded calls.
+/// Access that a durable run has in addition to its recorded calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReplayAccess {
     /// Whether `url()` and `fetch` may connect.
@@ -233,11 +234,11 @@ impl RunAccess {
     }
 }
 
-/// Limits of a run. Each has an error that names the limit.
+/// Limits of a run. When a limit is exceeded, the error names it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScriptLimits {
-    /// Maximum number of instructions and loop iterations, in all scripts of a run together.
-    /// Default 1,000,000.
+    /// Maximum total number of instructions and loop iterations in all scripts of a run. Default
+    /// 1,000,000.
     pub steps: u64,
     /// Maximum depth of scripts that call each other. Default 64.
     pub depth: usize,
@@ -245,16 +246,16 @@ pub struct ScriptLimits {
     pub model_calls: u64,
     /// Maximum number of tokens in all requests and responses of a run. No limit by default.
     pub tokens: Option<u64>,
-    /// Maximum total cost of a run's model calls in US dollars. No limit by default. If set, models
-    /// without a known price are not called.
+    /// Maximum total cost of a run's model calls in US dollars. No limit by default. If set, only
+    /// models with a known price are called.
     pub cost: Option<f64>,
     /// Maximum number of messages in a dialogue. Default 100,000.
     pub messages: usize,
-    /// Maximum size of all texts that a run stores, in bytes. Default 256 MiB.
+    /// Maximum total size of the strings that a run stores, in bytes. Default 256 MiB.
     pub bytes: usize,
     /// Maximum running time, excluding waits for models and tools. Default 30 s.
     pub own_time: Duration,
-    /// Maximum time of one piece of JavaScript, excluding waits. Default 5 s.
+    /// Maximum running time of one JavaScript call or expression, excluding waits. Default 5 s.
     pub js_time: Duration,
     /// Maximum memory of a run's JavaScript. Default 64 MiB.
     pub js_memory: usize,
@@ -332,7 +333,8 @@ pub enum RunEvent {
     Warning(Diagnostic),
 }
 
-/// The observer of a run. Called in order, from the run's task; must not block.
+/// The observer of a run. Events are delivered in order, from the run's task, so an observer must
+/// not block.
 pub trait Observer: Send + Sync + fmt::Debug {
     /// Handles an event.
     fn event(&self, event: RunEvent);

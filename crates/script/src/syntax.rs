@@ -11,9 +11,10 @@ use crate::directive::Directive;
 /// The text of a script and its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptSource {
-    /// Its name in messages: a path as the user wrote it, or an id.
+    /// The script's name in messages: an id, or a path as the user wrote it.
     pub name: String,
-    /// Its file, if any. This is `__filename`, and relative names start in its folder.
+    /// The script's file, if any. This path is `__filename`, and relative names are resolved from
+    /// the file's folder.
     pub path: Option<PathBuf>,
     /// The text as written.
     pub text: Arc<str>,
@@ -43,13 +44,13 @@ impl ScriptSource {
 pub struct Script {
     /// Its source.
     pub source: Arc<ScriptSource>,
-    /// The front matter. Always a mapping, which may be empty.
+    /// The front matter. The front matter is always a mapping, which may be empty.
     pub config: Node,
-    /// Whether it has a front matter, even an empty one.
+    /// Whether the script has a front matter, which may be empty.
     pub has_front_matter: bool,
-    /// Its instructions in order. Function declarations are in `functions` instead.
+    /// The instructions, in order. Function declarations are in `functions`, not here.
     pub body: InstructionBlock,
-    /// Functions that are declared with `!fn` and `!fn#` as items, anywhere in the body.
+    /// Functions that are declared as items with `!fn` or `!fn#`, anywhere in the body.
     pub functions: Vec<FunctionDeclaration>,
 }
 
@@ -63,7 +64,7 @@ pub struct InstructionBlock {
 /// One instruction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instruction {
-    /// Its span in the file.
+    /// The span of the instruction in the file.
     pub span: Span,
     /// Its kind.
     pub kind: ItemKind,
@@ -92,20 +93,20 @@ pub enum ItemKind {
 /// The text of a scalar after resolving YAML escapes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptText {
-    /// Its span in the file, including any quotes.
+    /// The span in the file, including any quotes.
     pub span: Span,
     /// The text.
     pub value: Arc<str>,
 }
 
-/// A message before its templates and holes are filled.
+/// A message whose templates and holes are not yet filled.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MessageTemplate {
     /// The role as written, without the brackets. `None` for a bare string.
     pub role: Option<ScriptText>,
     /// The text in the brackets of `user[@dobby(PM), @other]`.
     pub to: Option<ScriptText>,
-    /// A text, the object of a structured system message, or a list of parts.
+    /// A string, the object of a structured system message, or a list of parts.
     pub content: Node,
     /// Other keys of a message object: `templateFormat`, `name`, `private`…
     pub fields: Vec<MapEntry>,
@@ -125,14 +126,14 @@ pub enum CallTarget {
 }
 
 impl CallTarget {
-    /// Returns the target of `$name`, given without its `$`.
+    /// Returns the target of `$name`. The name is given without `$`.
     #[must_use]
     pub fn of(name: &str) -> Self {
         Directive::named(name).map_or(CallTarget::Function, CallTarget::Directive)
     }
 
-    /// Returns the directive that a call executes. In a chain, a script with the same name takes
-    /// precedence.
+    /// Returns the directive that a call executes. In a chain, a script takes precedence over a
+    /// directive of the same name.
     #[must_use]
     pub fn directive(self, name: &str) -> Option<Directive> {
         match self {
@@ -146,26 +147,29 @@ impl CallTarget {
 /// A call as written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallExpr {
-    /// Its whole span.
+    /// The whole span of the call.
     pub span: Span,
-    /// The kind of its target.
+    /// The kind of the call's target.
     pub target: CallTarget,
-    /// The name without `$`. It may be a path such as `path.basename`.
+    /// The name without `$`. The name may be a path such as `path.basename`.
     pub name: ScriptText,
-    /// Whether it receives the previous result: `$|name`, and every call in a chain.
+    /// Whether the call receives the previous result. This applies to `$|name` and to every call in
+    /// a chain.
     pub piped: bool,
-    /// The text in its parentheses, which [`crate::argument`] parses.
+    /// The text in the parentheses, which [`crate::argument`] parses.
     pub arguments: Option<ScriptText>,
     /// The value after the colon: `$name: value`.
     pub value: Option<Node>,
-    /// Other keys of the call: `then`, `as`, `step`… Keys with instructions are in `branches`.
+    /// Other keys of the call, such as `then`, `as` and `step`. Keys that contain instructions are
+    /// in `branches`.
     pub fields: Vec<MapEntry>,
-    /// Blocks of `$if` (`then`, `else`), `$while` and `$for` (`do`), `$match` (its patterns).
+    /// Blocks of `$if` (`then`, `else`), of `$while` and `$for` (`do`), and of `$match` (one for
+    /// each pattern).
     pub branches: Vec<Branch>,
 }
 
 impl CallExpr {
-    /// Returns the directive that it calls.
+    /// Returns the directive that is called.
     #[must_use]
     pub fn directive(&self) -> Option<Directive> {
         self.target.directive(&self.name.value)
@@ -204,7 +208,7 @@ impl CallExpr {
 /// A named block of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Branch {
-    /// Its key: `then`, `do`, or a pattern such as `:/re/`.
+    /// The key of the block: `then`, `do`, or a pattern such as `:/re/`.
     pub key: ScriptText,
     /// Its instructions.
     pub block: Arc<InstructionBlock>,
@@ -213,13 +217,15 @@ pub struct Branch {
 /// A function declared with `!fn` or `!fn#`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionDeclaration {
-    /// Its whole span.
+    /// The whole span of the declaration.
     pub span: Span,
-    /// Its name; empty for a function that is used as a value (`callback: !fn |- (event) {…}`).
+    /// The function's name; empty for a function that is used as a value
+    /// (`callback: !fn |- (event) {…}`).
     pub name: String,
-    /// Its language in lower case: `js`, unless a mark such as `[python]` names another.
+    /// The language in lower case. The default is `js`; a mark such as `[python]` selects another
+    /// language.
     pub language: String,
-    /// Whether it is for templates (`!fn#`, or a name that starts with `template$`).
+    /// Whether templates can call the function (`!fn#`, or a name that starts with `template$`).
     pub template: bool,
     /// The code without the language mark.
     pub code: ScriptText,

@@ -63,7 +63,7 @@ pub enum ServerError {
 }
 
 impl ServerError {
-    /// Returns the stable error code.
+    /// Returns the error code, which does not change between versions.
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
@@ -76,7 +76,7 @@ impl ServerError {
     }
 }
 
-/// An HTTP server whose port is open.
+/// An HTTP server with an open port.
 #[derive(Debug)]
 pub struct HttpServer {
     listener: TcpListener,
@@ -115,7 +115,8 @@ impl HttpServer {
         })
     }
 
-    /// Returns the listening address, with the actual port if port 0 was configured.
+    /// Returns the listening address. If port 0 was configured, the address contains the actual
+    /// port.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
         self.address

@@ -11,25 +11,26 @@ use quillet_llm::models::ModelRouter;
 use quillet_llm::{RateLimits, Spending};
 use quillet_prompt::PromptService;
 
-/// The services behind a server. If they are converted from a prompt service, there are no agents
-/// and no databases.
+/// The services behind a server. A conversion from a prompt service creates no agents and no
+/// databases.
 #[derive(Clone, Debug)]
 pub struct Services {
     /// Prompts, shared variables and tools.
     pub prompts: Arc<PromptService>,
-    /// The definitions of the store, with their version histories.
+    /// The definitions in the store, including their version histories.
     pub definitions: DefinitionService,
     /// Agents of `/v1/response`, if configured.
     pub agents: Option<Arc<AgentService>>,
     /// Databases of `/api/v1/dbs`, if configured.
     pub databases: Option<Databases>,
-    /// Readable traces, if enabled. The agents hold the sink that records them.
+    /// Readable traces, if enabled. The agents own the sink that records traces.
     pub traces: Option<Arc<dyn TraceReader>>,
     /// Rate limits of models, if configured.
     pub rates: Option<Arc<RateLimits>>,
     /// Budgets for `/v1/budgets` and `/metrics`, if configured.
     pub spending: Option<Arc<Spending>>,
-    /// The models of this server by name, for the batch APIs of their providers.
+    /// The models of this server by name. Batches use them to call the batch APIs of model
+    /// providers.
     pub models: Option<Arc<ModelRouter>>,
     /// Files and batches of `/v1/files` and `/v1/batches`, if enabled.
     pub batches: Option<BatchService>,

@@ -48,9 +48,9 @@ pub struct TableColumn {
     pub name: String,
     /// Type in the database's notation, such as `numeric(10,2)`.
     pub data_type: String,
-    /// Whether it is nullable.
+    /// Whether the column is nullable.
     pub is_nullable: bool,
-    /// Whether it is part of the primary key.
+    /// Whether the column is part of the primary key.
     pub is_primary_key: bool,
     /// Default value in the database's notation.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,7 +58,7 @@ pub struct TableColumn {
     /// Comment from the database.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,
-    /// Other properties: `identity`, `generated`, `auto_increment`.
+    /// Other properties, such as `identity`, `generated` or `auto_increment`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extra: Option<String>,
     /// Labels of an enum, in declared order.
@@ -93,7 +93,7 @@ pub struct DatabaseTable {
     /// Comment from the database.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,
-    /// Row count as estimated by the database, if it has an estimate.
+    /// Estimated number of rows, if the database has an estimate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub row_count: Option<u64>,
     /// Columns in declared order.
@@ -101,19 +101,20 @@ pub struct DatabaseTable {
     /// Declared foreign keys.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub foreign_keys: Vec<ForeignKey>,
-    /// Unique constraints other than the primary key, as sets of columns.
+    /// Unique constraints other than the primary key, each as a set of columns.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unique: Vec<Vec<String>>,
 }
 
 impl DatabaseTable {
-    /// Returns `schema.table`, unquoted: the name that prompts and replies use.
+    /// Returns `schema.table` without quotes, which is the name that prompts and replies use.
     #[must_use]
     pub fn qualified(&self) -> String {
         format!("{}.{}", self.schema_name, self.table_name)
     }
 
-    /// Returns the column with this name. An exact match wins over a case-insensitive one.
+    /// Returns the column with this name. An exact match takes precedence over a case-insensitive
+    /// match.
     #[must_use]
     pub fn column(&self, name: &str) -> Option<&TableColumn> {
         let exact = self.columns.iter().find(|column| column.name == name);
@@ -140,7 +141,8 @@ pub struct Catalogue {
     pub search_path: Vec<String>,
     /// Tables; drivers sort them by schema and name.
     pub tables: Vec<DatabaseTable>,
-    /// Fingerprint of the tables and columns. It is cheap to read and changes with them.
+    /// Fingerprint of the tables and columns. The fingerprint changes when they change, and reading
+    /// it is cheap.
     pub fingerprint: String,
     /// Time of the last read.
     pub last_refreshed: jiff::Timestamp,
@@ -185,7 +187,8 @@ struct TableNames {
 }
 
 impl Catalogue {
-    /// Creates a catalogue of these tables, in this order. Schemas are taken from the tables.
+    /// Creates a catalogue that contains these tables, in the given order. Schemas are taken from
+    /// the tables.
     #[must_use]
     pub fn new(
         dialect: SqlDialect,
@@ -210,7 +213,7 @@ impl Catalogue {
     }
 
     /// Returns the indexes in `tables` that match `schema.name`, or `name` in any schema if
-    /// `schema` is `None`. Exact matches win over case-insensitive ones.
+    /// `schema` is `None`. Exact matches take precedence over case-insensitive matches.
     #[must_use]
     pub fn find(&self, schema: Option<&str>, name: &str) -> Vec<usize> {
         let folded = name.to_lowercase();
@@ -231,7 +234,7 @@ impl Catalogue {
     }
 
     /// Returns the table that a query means by this name. An unqualified name is looked up along
-    /// the search path, then in all other schemas if it is unique there.
+    /// the search path, then in all other schemas if the name is unique there.
     #[must_use]
     pub fn resolve(&self, schema: Option<&str>, name: &str) -> Option<&DatabaseTable> {
         let found = self.find(schema, name);
@@ -250,8 +253,8 @@ impl Catalogue {
         }
     }
 
-    /// Returns the table name most similar to a misspelled one, qualified unless its schema is on
-    /// the search path.
+    /// Returns the table name that is most similar to a misspelled name. The result includes the
+    /// schema unless the schema is on the search path.
     #[must_use]
     pub fn nearest(&self, name: &str) -> Option<String> {
         let folded = name.to_lowercase();

@@ -43,35 +43,38 @@ pub struct SqlConfig {
     pub chain: ChainMode,
     /// Model that selects tables and writes queries; the default model if `None`.
     pub model: Option<String>,
-    /// Number of tables up to which [`ChainMode::Seed`] skips phase 1. Default 3, as table-chat's
-    /// `TABLE_SELECTION_THRESHOLD`.
+    /// Number of tables up to which [`ChainMode::Seed`] skips phase 1. Default 3, as in table-chat
+    /// (`TABLE_SELECTION_THRESHOLD`).
     pub table_selection_threshold: usize,
     /// Maximum number of tables that phase 1 may select (table-chat's `MAX_SELECTED_TABLES`).
     /// Default 10.
     pub max_selected_tables: usize,
-    /// Maximum tokens of the answer in phase 1 (table-chat's `PHASE1_MAX_TOKENS`). Default 256.
+    /// Maximum number of tokens in the answer of phase 1 (table-chat's `PHASE1_MAX_TOKENS`).
+    /// Default 256.
     pub phase1_max_tokens: u64,
     /// Temperature of phase 1 (table-chat's `PHASE1_TEMPERATURE`). Default 0.1.
     pub phase1_temperature: f64,
-    /// Maximum tokens of the answer in phase 2. Default 4,096, as in table-chat.
+    /// Maximum number of tokens in the answer of phase 2. Default 4,096, as in table-chat.
     pub phase2_max_tokens: u64,
     /// Temperature of phase 2. Default 0.1, as in table-chat.
     pub phase2_temperature: f64,
-    /// Maximum tokens of a whole schema for which phase 1 is skipped.
+    /// If the whole schema has at most this number of tokens, phase 1 is skipped.
     pub full_schema_tokens: u64,
-    /// Maximum tokens of the table list in phase 1. A longer list is cut to the best-ranked tables.
+    /// Maximum number of tokens in the table list of phase 1. A longer list is reduced to the
+    /// best-ranked tables.
     pub list_tokens: u64,
-    /// Maximum tokens of the schema in phase 2. This also limits a fallback to all tables.
+    /// Maximum number of tokens in the schema of phase 2. This also limits a fallback to all
+    /// tables.
     pub schema_tokens: u64,
     /// Number of best-ranked tables that phase 1 selects from.
     pub candidates: usize,
-    /// Maximum number of tables to embed. Larger databases are ranked by words alone, even if an
-    /// embedder is configured.
+    /// Maximum number of tables to embed. Databases with more tables are ranked only by words, even
+    /// if an embedder is configured.
     pub embedded_tables: usize,
     /// Number of best-ranked tables added to the selection of phase 1.
     pub repair_tables: usize,
-    /// Maximum number of repairs. Each sends an error of the guard or the database back to the
-    /// model.
+    /// Maximum number of repairs. Each repair sends an error from the guard or the database back to
+    /// the model.
     pub repairs: u32,
     /// Number of earlier questions of the conversation that the model is shown.
     pub previous: usize,
@@ -79,9 +82,9 @@ pub struct SqlConfig {
     pub default_limit: u64,
     /// Functions that queries may call in addition to the built-in list.
     pub functions: Vec<String>,
-    /// Bounds on one query.
+    /// Limits on one query.
     pub limits: QueryLimits,
-    /// Bounds on one export.
+    /// Limits on one export.
     pub export_limits: QueryLimits,
     /// Maximum number of rows in one tool result. Default 100, as in table-chat.
     pub tool_rows: usize,
@@ -93,15 +96,17 @@ pub struct SqlConfig {
     /// Options for new connections.
     pub connect: ConnectOptions,
     /// Time after which a catalogue's fingerprint is compared again. Queries never wait for the
-    /// comparison. A question waits only if the catalogue was unused for this long.
+    /// comparison. A question waits for the comparison only if the catalogue was not used for this
+    /// long.
     pub catalogue_age: Duration,
     /// Glossary that maps the users' words to their meanings.
     pub glossary: Glossary,
-    /// Maximum number of accepted pairs of question and query in a prompt; 0 disables them.
+    /// Maximum number of examples (accepted questions and their queries) in a prompt; 0 disables
+    /// examples.
     pub examples: usize,
-    /// Maximum tokens of these pairs.
+    /// Maximum number of tokens for all examples.
     pub examples_tokens: u64,
-    /// Settings of sampling and showing column values.
+    /// Settings for sampling column values and showing them to the model.
     pub values: ValuesConfig,
 }
 

@@ -8,7 +8,7 @@ use crate::sqlite::Sqlite;
 use crate::url::ConnectionUrl;
 use crate::{mysql, postgres};
 
-/// Returns the database at an address. Connects on first use.
+/// Returns the database at an address. The connection is opened on first use.
 ///
 /// # Errors
 /// The address is invalid for its dialect, or this build has no driver for it.

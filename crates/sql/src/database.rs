@@ -21,16 +21,18 @@ pub struct ConnectOptions {
     pub connect_timeout: Duration,
     /// Timeout for reading a catalogue.
     pub catalogue_timeout: Duration,
-    /// Functions that queries may call in addition to the built-in list: `name` or `schema.name`.
+    /// Functions that queries may call in addition to the built-in list, written as `name` or
+    /// `schema.name`.
     pub functions: Vec<String>,
     /// Allows roles with access beyond the database: superusers, and roles that read or write
-    /// server files, run programs on the server, or replicate it.
+    /// server files, run programs on the server, or replicate the server.
     pub powerful_roles: bool,
-    /// Method of PostgreSQL's server-side check.
+    /// How PostgreSQL checks a query on the server.
     pub second_judge: SecondJudge,
 }
 
-/// Method of PostgreSQL's server-side check, which resolves a query's names before the query runs.
+/// How PostgreSQL checks a query on the server. The check resolves the query's names before the
+/// query runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SecondJudge {
     /// Uses a temporary view. On a standby, or if the role cannot create a view, uses the parse
@@ -85,12 +87,13 @@ impl Default for ConnectOptions {
     }
 }
 
-/// Receives the progress of a long operation: `done` of `total` steps, and the name of the current
-/// step. It is called often and from any thread, so it must return immediately.
+/// Callback for the progress of a long operation. The arguments are the numbers of completed and of
+/// all steps, and the name of the current step. The callback is called often and from any thread,
+/// so it must return immediately.
 pub type ProgressFn<'a> = &'a (dyn Fn(u64, u64, &str) + Send + Sync);
 
-/// A database that can be read. Each call uses its own connection. Dropping the future of a call
-/// also cancels it on the server.
+/// A database from which queries can read. Each call uses its own connection. Dropping the future
+/// of a call also cancels the operation on the server.
 pub trait Database: Send + Sync + fmt::Debug {
     /// Returns its SQL dialect.
     fn dialect(&self) -> SqlDialect;
@@ -142,10 +145,11 @@ pub trait Database: Send + Sync + fmt::Debug {
 pub struct ConnectionReport {
     /// Server version.
     pub version: String,
-    /// The role's privileges beyond reading, one sentence each. Empty if the role can only read.
+    /// The role's privileges beyond reading, one sentence each. The list is empty if the role can
+    /// only read.
     pub warnings: Vec<String>,
-    /// Statements that create a role with read access to this database only. The password is a
-    /// placeholder. For a SQLite file, instructions to make it read-only.
+    /// Statements that create a role whose only permission is to read this database. The password
+    /// is a placeholder. For a SQLite file, these are instructions to make the file read-only.
     pub reader: String,
 }
 
@@ -200,19 +204,19 @@ impl DatabaseErrorKind {
     }
 }
 
-/// An error of a database. Never contains a password.
+/// An error from a database. The error never contains a password.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct DatabaseError {
     /// Kind of the error.
     pub kind: DatabaseErrorKind,
-    /// Error message from the database, if it gave one.
+    /// Error message from the database, if there is one.
     pub message: String,
     /// Native code: an SQLSTATE, or a MySQL or SQLite error number.
     pub native_code: Option<String>,
-    /// Byte offset in the query, if the database reports one.
+    /// Byte offset in the query, if the database reports it.
     pub position: Option<usize>,
-    /// The fix, if one is known.
+    /// The fix, if known.
     pub hint: Option<String>,
 }
 

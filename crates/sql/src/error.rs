@@ -9,7 +9,7 @@ use crate::export::ExportError;
 use crate::guard::GuardError;
 use crate::url::UrlError;
 
-/// An error of a question or a query.
+/// Error of a question or query.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum SqlError {
     /// The named connection, table or record does not exist.
@@ -81,7 +81,7 @@ pub enum SqlError {
     Store(#[from] StoreError),
 }
 
-/// A query that the guard rejected, with its text.
+/// A query that the guard rejected, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{error}")]
 pub struct RejectedQuery {
@@ -107,7 +107,7 @@ fn suggestion(nearest: Option<&str>) -> String {
 }
 
 impl SqlError {
-    /// A query rejected by the guard.
+    /// Creates the error for a query that the guard rejected.
     ///
     /// ```
     /// use quillet_core::ErrorCode;
@@ -126,7 +126,7 @@ impl SqlError {
         }))
     }
 
-    /// Returns the stable code used in error bodies.
+    /// Returns the code for error bodies, which does not change between versions.
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
@@ -146,7 +146,8 @@ impl SqlError {
         }
     }
 
-    /// Returns the message with position and fix, for the prompt that repairs the query.
+    /// Returns the message, including the position and the fix, for the prompt that repairs the
+    /// query.
     #[must_use]
     pub fn for_model(&self) -> String {
         let mut text = self.to_string();
@@ -163,7 +164,7 @@ impl SqlError {
         text
     }
 
-    /// Returns the fix, if one is known.
+    /// Returns the fix, if known.
     #[must_use]
     pub fn help(&self) -> Option<String> {
         match self {
@@ -174,7 +175,7 @@ impl SqlError {
         }
     }
 
-    /// Returns whether a different query could succeed. This is false if the database is
+    /// Returns whether a different query could succeed. Returns `false` if the database is
     /// unreachable or slow.
     #[must_use]
     pub fn is_repairable(&self) -> bool {

@@ -5,9 +5,10 @@ use std::time::Duration;
 /// Limits on one query, enforced independently of its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryLimits {
-    /// Maximum number of rows. One more row is read only to detect that it exists.
+    /// Maximum number of rows. The reader requests one more row, only to detect whether rows are
+    /// missing.
     pub rows: usize,
-    /// Maximum bytes of values.
+    /// Maximum total size of the values in bytes.
     pub bytes: usize,
     /// Timeout of the query, excluding the time to connect.
     pub timeout: Duration,

@@ -38,7 +38,7 @@ pub enum ValueType {
     Other,
 }
 
-/// A value. Dates, times, decimals and similar values are texts in the format that [`ValueType`]
+/// A value. Dates, times, decimals and similar values are strings in the format that [`ValueType`]
 /// documents.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
@@ -66,16 +66,16 @@ pub enum Cell {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ColumnInfo {
-    /// Column name from the query; may repeat.
+    /// Column name from the query. Several columns can have the same name.
     pub name: String,
     /// Type name in the database.
     pub data_type: String,
-    /// Type of its values. SQLite columns may contain values of other types too.
+    /// Type of the column's values. In SQLite, a column can also contain values of other types.
     #[serde(rename = "type")]
     pub value_type: ValueType,
 }
 
-/// Limit that cut off rows.
+/// The limit because of which rows are missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TruncationReason {
@@ -103,6 +103,7 @@ pub struct RowSet {
     pub columns: Vec<ColumnInfo>,
     /// Rows, each as long as `columns`.
     pub rows: Vec<Vec<Cell>>,
-    /// Limit that cut off rows, if any. A LIMIT in the query itself does not count.
+    /// The limit because of which rows are missing, if any. A LIMIT in the query itself does not
+    /// count.
     pub truncated: Option<TruncationReason>,
 }

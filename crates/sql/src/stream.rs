@@ -8,15 +8,15 @@ use quillet_core::BoxFuture;
 use crate::rows::TruncationReason;
 use crate::{Cell, ColumnInfo, QueryLimits, RowSet};
 
-/// Maximum rows of a batch.
+/// Maximum number of rows in a batch.
 pub const BATCH_ROWS: usize = 1_024;
-/// Bytes of values after which a batch is full; a row is never split.
+/// Total size of values in bytes at which a batch is full. A row is never split.
 pub const BATCH_BYTES: usize = 1 << 20;
 
 /// Receives the rows of a running query.
 ///
-/// The driver continues when the future of a call completes. The wait counts towards the query's
-/// time limit, so that transactions do not stay open longer.
+/// The driver waits until the future that a method returns completes. This wait counts towards the
+/// query's time limit, so a slow sink cannot keep a transaction open for longer.
 pub trait RowSink: Send {
     /// Receives the columns once: with the first rows, or at the end if there are none. It is not
     /// called for a query that fails earlier.
@@ -33,8 +33,8 @@ pub trait RowSink: Send {
     fn rows<'a>(&'a mut self, rows: Vec<Vec<Cell>>) -> BoxFuture<'a, Result<(), SinkClosed>>;
 }
 
-/// Signals that the sink does not want more rows. The sink itself knows the reason. The query is
-/// cancelled on the server.
+/// Signals that the sink does not want more rows. The sink records the reason itself. The query is
+/// then cancelled on the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SinkClosed;
 
@@ -50,7 +50,7 @@ pub enum StreamEnd {
 }
 
 impl StreamEnd {
-    /// Returns the limit that cut off rows.
+    /// Returns the limit because of which rows are missing, if any.
     #[must_use]
     pub fn truncated(self) -> Option<TruncationReason> {
         match self {

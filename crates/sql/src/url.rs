@@ -40,7 +40,7 @@ pub struct ConnectionUrl {
     text: String,
 }
 
-/// The error of an invalid URL. Never contains the password.
+/// Error for an invalid URL. The error never contains the password.
 ///
 /// ```
 /// use quillet_sql::ConnectionUrl;
@@ -51,7 +51,7 @@ pub struct ConnectionUrl {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct UrlError {
-    /// The problem, with an example of a valid URL.
+    /// The problem, including an example of a valid URL.
     pub message: String,
 }
 
@@ -132,7 +132,7 @@ fn server(text: &str, dialect: SqlDialect) -> Result<ConnectionUrl, UrlError> {
 }
 
 impl ConnectionUrl {
-    /// Returns the URL as it was written, including its password. Use it for storage only.
+    /// Returns the URL as it was written, including its password. Use the result only for storage.
     #[must_use]
     pub fn secret_text(&self) -> &str {
         &self.text

@@ -37,7 +37,7 @@ const SCHEMES: [&str; 9] = [
 const REDIS_PORT: u16 = 6379;
 const SENTINEL_PORT: u16 = 26379;
 
-/// A parsed store address. Its `Display` form contains no secrets.
+/// A parsed store address. The `Display` output contains no secrets.
 ///
 /// # Examples
 ///
@@ -66,7 +66,8 @@ pub enum Address {
     Redis(RedisAddress),
 }
 
-/// Address of a Redis deployment: one server, a cluster or sentinels, with login and TLS.
+/// Address of a Redis deployment, including login and TLS. A deployment is one server, a cluster or
+/// a set of sentinels.
 #[derive(Clone, Debug)]
 pub struct RedisAddress {
     /// The kind of deployment and its nodes.
@@ -79,9 +80,9 @@ pub struct RedisAddress {
     pub sentinel_login: Login,
     /// Database number; 0 in a cluster.
     pub db: i64,
-    /// Key prefix, if the address contains one.
+    /// Key prefix, if the address sets it.
     pub prefix: Option<String>,
-    /// File with certificate authorities, if the address contains one.
+    /// File that contains certificate authorities, if the address sets it.
     pub ca_file: Option<PathBuf>,
     /// Whether any certificate is accepted.
     pub insecure: bool,

@@ -31,7 +31,7 @@ use crate::{Address, StoreOptions, demo, redis};
 /// `redis://127.0.0.1:6379`; see [`Address`] for all formats.
 ///
 /// An unavailable Redis is not an error: the store opens, its [`health`](Store::health) contains
-/// the reason, and it connects as soon as possible. Must be called inside a Tokio runtime, which
+/// the reason, and the store connects as soon as possible. Call this inside a Tokio runtime, which
 /// runs the watchers.
 ///
 /// # Errors
@@ -89,8 +89,8 @@ pub async fn open_archive(
     }
 }
 
-/// Opens the registry of runs at an address. Only Redis shares it between replicas; with any other
-/// address it is local to the process.
+/// Opens the registry of runs at an address. Only a registry in Redis is shared between replicas;
+/// with any other address, the registry is local to the process.
 ///
 /// # Errors
 /// Same as [`open`].
@@ -142,8 +142,9 @@ pub async fn open_journal(
     }
 }
 
-/// Opens the rate limit buckets at an address. Only Redis shares them between replicas; with any
-/// other address they are local to the process. Connects on the first request.
+/// Opens the rate limit buckets at an address. Only buckets in Redis are shared between replicas;
+/// with any other address, the buckets are local to the process. The connection is opened on the
+/// first request.
 ///
 /// # Errors
 /// Same as [`open`].
@@ -156,7 +157,8 @@ pub fn open_rates(address: &str, store: &StoreOptions) -> Result<Arc<dyn Rates>,
 
 /// Opens the store of budget usage at an address. With a folder address, usage is in memory. If
 /// `alone` is set, the process falls back to local usage while a shared store is unavailable;
-/// otherwise that is an error. Opens or connects on the first call that a budget limits.
+/// otherwise an unavailable store is an error. The store is opened on the first call that a budget
+/// limits.
 ///
 /// # Errors
 /// Same as [`open`].
@@ -175,7 +177,8 @@ pub fn open_budgets(
     }
 }
 
-/// Opens the store of files and batches at an address. With a folder address, it is in memory.
+/// Opens the store of files and batches at an address. With a folder address, the store is in
+/// memory.
 ///
 /// # Errors
 /// Same as [`open`].
@@ -201,8 +204,8 @@ pub async fn open_traces(path: &Path, options: TraceOptions) -> Result<TraceStor
     TraceStore::open(path, options).await
 }
 
-/// Opens the documents in an SQLite file, which may also contain other stores. With an embedder,
-/// search also finds documents by meaning.
+/// Opens the documents in an SQLite file, which may also contain other stores. If an embedder is
+/// given, searches also find documents by meaning.
 ///
 /// # Errors
 /// Same as [`SqliteKnowledge::open`].

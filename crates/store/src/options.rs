@@ -3,15 +3,17 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Options of stores. Every limit has a default. An address overrides the options that it contains
-/// (`?prefix=`, `?ca=`, `?insecure=`).
+/// Options of stores. Every limit has a default. Parameters of the address (`?prefix=`, `?ca=`,
+/// `?insecure=`) override the corresponding options.
 #[derive(Clone, Debug)]
 pub struct StoreOptions {
     /// Prefix of Redis keys; `shenma:` by default.
     pub prefix: Option<String>,
-    /// File with certificate authorities (PEM) to trust for `rediss://` instead of the public ones.
+    /// PEM file of certificate authorities that are trusted for `rediss://` instead of the public
+    /// authorities.
     pub ca_file: Option<PathBuf>,
-    /// Accepts any certificate. Only for tests and for networks that are secure without TLS.
+    /// Accepts any certificate. Use this only for tests and in networks that are secure without
+    /// TLS.
     pub insecure: bool,
     /// Timeout of connecting to a Redis node, including the handshake; 1 s.
     pub connect_timeout: Duration,
@@ -19,15 +21,15 @@ pub struct StoreOptions {
     pub response_timeout: Duration,
     /// Maximum pause between two connection attempts; 500 ms.
     pub retry_pause: Duration,
-    /// Interval of polling for changes without notifications; 900 ms. The interval grows if polling
-    /// is slow, so polling takes at most a tenth of the time.
+    /// Polling interval for changes, if the store sends no notifications; 900 ms. The interval
+    /// grows if polling is slow, so polling takes at most a tenth of the time.
     pub poll_interval: Duration,
     /// Maximum size of a file in a folder store, in bytes; 4 MiB.
     pub max_file_bytes: usize,
     /// Maximum size of a value in Redis, in bytes; 8 MiB.
     pub max_value_bytes: usize,
-    /// Maximum number of versions of a definition; 10,000. The oldest versions without labels are
-    /// deleted.
+    /// Maximum number of versions of a definition; 10,000. Beyond this number, the oldest versions
+    /// without labels are deleted.
     pub max_versions: usize,
 }
 

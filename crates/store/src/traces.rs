@@ -50,16 +50,16 @@ static PART: SchemaModule = SchemaModule {
 /// Number of traces between two searches for old ones.
 const PRUNE_EVERY: u64 = 64;
 
-/// Limits of stored traces.
+/// Limits on stored traces.
 #[derive(Clone, Debug)]
 pub struct TraceOptions {
-    /// Maximum number of traces; 10,000. The oldest are removed.
+    /// Maximum number of traces; 10,000. Beyond this number, the oldest traces are removed.
     pub max_traces: u64,
     /// How long a trace is stored; 7 days.
     pub max_age: Duration,
     /// Maximum number of queued traces; 1024. Further traces are dropped and counted.
     pub max_waiting: usize,
-    /// Maximum size of a trace as JSON; 4 MiB. A larger one is dropped and counted.
+    /// Maximum size of a trace as JSON; 4 MiB. Larger traces are dropped and counted.
     pub max_trace_bytes: usize,
 }
 
@@ -90,7 +90,7 @@ struct TraceCounters {
 }
 
 impl TraceStore {
-    /// Opens or creates the file. Queued traces are written before the value is dropped.
+    /// Opens or creates the file. When the store is dropped, it first writes the queued traces.
     ///
     /// # Errors
     /// `Configuration` for an invalid path or a file of a newer version; `Corrupt` for a file that
@@ -120,7 +120,7 @@ impl TraceStore {
         self.database.run(|_| Ok(())).await
     }
 
-    /// Returns the `most` latest traces that pass the filter, latest first.
+    /// Returns at most `most` traces that match the filter, latest first.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -136,8 +136,8 @@ impl TraceStore {
             .await
     }
 
-    /// Returns the trace whose id begins with `prefix`, or the latest of several traces with the
-    /// same id.
+    /// Returns the trace whose id starts with `prefix`. If several traces have the same id, the
+    /// latest is returned.
     ///
     /// # Errors
     /// `Refused` if several ids begin with `prefix`, or if it is empty.

@@ -11,7 +11,7 @@ use crate::structure::strip_value;
 pub struct CallArguments {
     /// Positional arguments, in order.
     pub positional: Vec<Value>,
-    /// Named arguments, in formats that have them.
+    /// Named arguments, in formats that support them.
     pub named: Map,
 }
 
@@ -46,7 +46,7 @@ impl From<Vec<Value>> for CallArguments {
     }
 }
 
-/// The error of a late-bound call.
+/// Error of a late-bound call.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct CallError {
@@ -63,11 +63,12 @@ impl CallError {
     }
 }
 
-/// The functions available at render time. One render uses one snapshot.
+/// The functions available at render time. A render uses the same snapshot of functions from start
+/// to end.
 ///
 /// An error from [`FunctionHost::call`] ends the render. To continue after a failed call, return a
-/// fallback value made with [`Value::into_fallback`]. Templates of every format can access missing
-/// fields of such a value without an error.
+/// fallback value made with [`Value::into_fallback`]. In every format, accessing a missing field of
+/// a fallback value is not an error.
 ///
 /// # Examples
 ///
@@ -155,7 +156,7 @@ pub trait FunctionHost: Send + Sync {
     ) -> BoxFuture<'a, Result<Value, CallError>>;
 }
 
-/// Fixed external inputs of a render.
+/// External inputs that are fixed for a render.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RenderSeed {
     /// Current time.

@@ -7,18 +7,19 @@ use quillet_core::{Diagnostic, ErrorCode, LineColumn, Span};
 use crate::TemplateSource;
 use crate::limits::LimitKind;
 
-/// Error of sources that do not compile, with all diagnostics.
+/// Error for sources that do not compile, including all diagnostics.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{}", self.first())]
 pub struct CompileError {
-    /// Full message of the first error in the words of the format's host, such as Go's.
+    /// Full message of the first error, in the form that the format's reference implementation
+    /// (such as Go) uses.
     pub message: String,
     /// All diagnostics, ordered by location.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 impl CompileError {
-    /// Creates an error with one diagnostic.
+    /// Creates an error that has a single diagnostic.
     #[must_use]
     pub fn new(message: impl Into<String>, diagnostic: Diagnostic) -> Self {
         CompileError {
@@ -82,7 +83,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// Returns the stable code used in error bodies.
+    /// Returns the code for error bodies, which does not change between versions.
     ///
     /// # Examples
     ///
@@ -106,15 +107,16 @@ impl ErrorKind {
     }
 }
 
-/// The error of a render.
+/// Error of a render.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct RenderError {
     /// Kind of the failure.
     pub kind: ErrorKind,
-    /// Full message in the words of the format's host, such as Go's `template: NAME:LINE:COL: …`.
+    /// Full message in the form that the format's reference implementation uses, such as Go's
+    /// `template: NAME:LINE:COL: …`.
     pub message: String,
-    /// The reason without the location.
+    /// The reason, without the location.
     pub reason: String,
     /// Name of the source that was being evaluated.
     pub source_name: String,
@@ -141,8 +143,8 @@ impl RenderError {
         }
     }
 
-    /// Adds a location, unless the error has one. The location consists of the name of a source,
-    /// its text, and a span.
+    /// Adds a location, unless the error already has a location. The location consists of the name
+    /// of a source, its text, and a span.
     ///
     /// # Examples
     ///
@@ -173,7 +175,8 @@ impl RenderError {
         RenderError::new(ErrorKind::Execution, reason)
     }
 
-    /// Creates the error for an exceeded limit, with the name of the limit and its setting.
+    /// Creates the error for an exceeded limit. The message contains the name of the limit and the
+    /// setting.
     ///
     /// # Examples
     ///

@@ -15,20 +15,20 @@ use crate::format::semantic_kernel::SemanticKernelFormat;
 use crate::structure::{self, MessageSyntax};
 use crate::{CompileLimits, CompileOptions, CompiledTemplate, TemplateFormat, TemplateSource};
 
-/// The available formats, by name and alias. If two formats share a name, the first one wins.
+/// The available formats, by name and alias. If two formats share a name, the first format is used.
 #[derive(Clone, Debug, Default)]
 pub struct TemplateFactory {
     formats: Vec<Arc<dyn TemplateFormat>>,
 }
 
 impl TemplateFactory {
-    /// Creates a factory without formats.
+    /// Creates a factory that contains no formats.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Creates a factory with every format of this crate.
+    /// Creates a factory that contains every format of this crate.
     ///
     /// # Examples
     ///

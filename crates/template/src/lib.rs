@@ -75,7 +75,7 @@ use editor::{CompletionItem, ExternalNames};
 /// A named source of a template.
 #[derive(Clone, Copy, Debug)]
 pub struct TemplateSource<'a> {
-    /// Name in errors and in calls from other sources.
+    /// Name that errors and calls from other sources use.
     pub name: &'a str,
     /// The text.
     pub text: &'a str,
@@ -85,7 +85,7 @@ pub struct TemplateSource<'a> {
 }
 
 impl<'a> TemplateSource<'a> {
-    /// Creates a source that is rendered.
+    /// Creates a source that can be rendered.
     #[must_use]
     pub fn new(name: &'a str, text: &'a str) -> Self {
         TemplateSource {
@@ -179,27 +179,28 @@ pub enum Missing {
 /// Compile options.
 #[derive(Clone, Debug, Default)]
 pub struct CompileOptions {
-    /// Handling of missing variables at render time.
+    /// How missing variables are handled at render time.
     pub missing: Missing,
-    /// Variables that must not be missing when used, regardless of `missing`. The caller derives
-    /// them from the references. A name that is declared without a value prints nothing, and a
-    /// truth test does not count as a use. Only Jinja's formats use this list. In the other formats
-    /// every name in a template counts as used.
+    /// Variables that must not be missing when used, regardless of `missing`. The caller selects
+    /// these variables from the template's references. A name that is declared without a value
+    /// prints nothing, and a truth test does not count as a use. Only Jinja's formats use this
+    /// list. In the other formats every name in a template counts as used.
     pub required: Vec<String>,
-    /// Syntax of message structure in the text. Formats with a syntax in their own language ignore
-    /// this option.
+    /// Syntax that defines messages in the text. Formats whose own language has such a syntax
+    /// ignore this option.
     pub messages: MessageSyntax,
     /// Variables whose text may contain message structure (Semantic Kernel's
-    /// `allow_dangerously_set_content`). All other variables are data. Semantic Kernel's formats
-    /// also look up the names of functions, as written in the template.
+    /// `allow_dangerously_set_content`). All other variables are data. In Semantic Kernel's
+    /// formats, the list may also contain names of functions, as written in the template.
     pub trusted: Vec<String>,
-    /// Whether results of all functions may contain message structure, and also literal values that
-    /// `semantic-kernel` prints (`{{'…'}}`). This is the meaning of Semantic Kernel's flag for a
-    /// prompt in .NET. Variables are not affected. Only Semantic Kernel's formats use this option.
+    /// Whether the results of all functions, and the literal values that `semantic-kernel` prints
+    /// (`{{'…'}}`), may contain message structure. In .NET, Semantic Kernel's flag for a prompt has
+    /// the same meaning. Variables are not affected. Only Semantic Kernel's formats use this
+    /// option.
     pub trusted_results: bool,
     /// Functions that Jinja's formats also accept as filters: `{{ x|f(a) }}` calls `f(x, a)`
-    /// instead of the filter with that name. Liquid accepts every function as a filter, and the
-    /// other formats have no filters.
+    /// instead of the filter named `f`. Liquid accepts every function as a filter, and formats
+    /// other than Jinja and Liquid have no filters.
     pub filters: Vec<String>,
     /// Limits on the source.
     pub limits: CompileLimits,
@@ -290,7 +291,7 @@ pub trait TemplateFormat: Send + Sync + fmt::Debug {
     ) -> Result<Arc<dyn CompiledTemplate>, CompileError>;
 }
 
-/// A compiled set of sources. It is immutable and shared between renders.
+/// A compiled set of sources. A compiled template is immutable and shared between renders.
 pub trait CompiledTemplate: Send + Sync + fmt::Debug {
     /// Returns all external names that the sources can use.
     fn references(&self) -> &References;

@@ -19,9 +19,9 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompileLimits {
-    /// Total number of bytes of all sources of a template. Default 1 MiB.
+    /// Maximum total size of a template's sources in bytes. Default 1 MiB.
     pub source_bytes: usize,
-    /// Nesting depth of blocks, parentheses and expressions. Default 200.
+    /// Maximum nesting depth of blocks, parentheses and expressions. Default 200.
     pub nesting: usize,
 }
 
@@ -60,23 +60,24 @@ impl Default for CompileLimits {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RenderLimits {
-    /// Total number of bytes of output of all entries. Default 8 MiB.
+    /// Maximum total size of the output of all entries in bytes. Default 8 MiB.
     pub output_bytes: usize,
-    /// Total number of bytes of strings and lists that functions build in one pass. Default 32 MiB.
+    /// Maximum total size in bytes of the strings and lists that functions build in one pass.
+    /// Default 32 MiB.
     pub memory_bytes: usize,
-    /// Number of evaluated nodes, loop iterations and visited list elements in one pass. Default
-    /// 1,000,000.
+    /// Maximum number of evaluated nodes, loop iterations and visited list elements in one pass.
+    /// Default 1,000,000.
     pub steps: usize,
-    /// Depth of templates that call other templates. Default 100.
+    /// Maximum depth of templates that call other templates. Default 100.
     pub nesting: usize,
-    /// Number of evaluations of an entry. It must exceed by one the length of the longest chain of
-    /// calls in which each needs the previous result. Default 16.
+    /// Maximum number of evaluations (passes) of an entry. If each of N calls needs the result of
+    /// the previous call, N + 1 passes are needed. Default 16.
     pub passes: usize,
-    /// Number of late-bound calls of a render. Default 256.
+    /// Maximum number of late-bound calls in a render. Default 256.
     pub calls: usize,
-    /// Number of concurrent late-bound calls. Default 64.
+    /// Maximum number of concurrent late-bound calls. Default 64.
     pub concurrency: usize,
-    /// Wall time of a render, including its calls. Default 500 ms, which is the documented value of
+    /// Maximum wall-clock time of a render, including its calls. Default 500 ms, as documented for
     /// ai-prompt-shell. The service's setting is `render.time_ms`.
     pub time: Duration,
 }
@@ -120,8 +121,8 @@ pub enum LimitKind {
 }
 
 impl LimitKind {
-    /// Returns the name of the limit in messages. The setting in `[render]` has the same name,
-    /// except `render.time_ms` for [`LimitKind::Time`].
+    /// Returns the limit's name in messages. The setting in `[render]` has the same name, except
+    /// `render.time_ms` for [`LimitKind::Time`].
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -4,10 +4,10 @@
 /// Handlebars helpers use `-`, and its Jinja2 globals and Quillet's tools use `_`.
 const SEPARATORS: [char; 3] = ['.', '-', '_'];
 
-/// Resolves a function name of Semantic Kernel to an existing function. An exact match comes first.
-/// Next comes a function whose name differs only in case or in the separator between plugin and
-/// function. For a name without a plugin, the last choice is the first `plugin.function` with that
-/// name.
+/// Resolves a function name of Semantic Kernel to an existing function. An exact match takes
+/// precedence. The second choice is a function whose name differs only in case or in the separator
+/// between plugin and function. For a name without a plugin, the last choice is the first
+/// `plugin.function` whose function has that name.
 ///
 /// # Examples
 ///

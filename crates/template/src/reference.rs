@@ -4,7 +4,7 @@ use std::hash::{Hash, Hasher};
 
 use quillet_core::Span;
 
-/// Variables and functions that the sources can use, in order of first use.
+/// Variables and functions that the sources may use, in order of first use.
 ///
 /// # Examples
 ///
@@ -27,17 +27,17 @@ pub struct References {
     pub functions: Vec<FunctionReference>,
     /// Names of called sources that are missing.
     pub templates: Vec<String>,
-    /// Whether the sources can use variables with names that are unknown before rendering, because
-    /// the root itself is printed, iterated or passed to a function.
+    /// Whether the sources may use variables whose names are unknown before rendering, because the
+    /// root itself is printed, iterated or passed to a function.
     pub dynamic: bool,
 }
 
 /// A reference to a path from the root of the variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VariableReference {
-    /// Keys of the path: `.variables.code` is `["variables", "code"]`.
+    /// Keys of the path. For `.variables.code`, they are `["variables", "code"]`.
     pub path: Vec<String>,
-    /// Whether the source handles a missing value (`index . "x"`, `x is defined`).
+    /// Whether the source handles a missing value, as `index . "x"` and `x is defined` do.
     pub optional: bool,
     /// Index of the source.
     pub source: usize,
@@ -102,8 +102,9 @@ impl FunctionReference {
 }
 
 impl References {
-    /// Adds a path, unless it is present. A required reference makes an existing optional one
-    /// required. The search is linear, so a caller with thousands of paths should use a map.
+    /// Adds a path, unless the path is already present. If the path is already present as optional,
+    /// a required reference makes it required. The search is linear, so a caller with thousands of
+    /// paths should use a map.
     ///
     /// # Examples
     ///
@@ -127,7 +128,7 @@ impl References {
         }
     }
 
-    /// Adds a function, unless it is present. The search is linear.
+    /// Adds a function, unless the function is already present. The search is linear.
     pub fn add_function(&mut self, reference: FunctionReference) {
         if !self.functions.iter().any(|f| f.name == reference.name) {
             self.functions.push(reference);

@@ -47,16 +47,16 @@ use crate::structure::{self, ChatMessage};
 /// Texts of the entries. Most renders have one entry, which needs no separate list.
 type EntryTexts = SmallVec<[Vec<u8>; 1]>;
 
-/// The rendered texts, and statistics.
+/// The rendered texts of all entries, and statistics.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RenderedTemplate {
     /// Text of each entry in order, with marks of structure, in its original buffer.
     texts: EntryTexts,
     /// Origins of the segments of each entry, if recorded.
     origins: Vec<Origins>,
-    /// Number of calls made.
+    /// Number of calls that were made.
     pub calls: usize,
-    /// Number of evaluations of the entry with the largest number.
+    /// Number of evaluations (passes) of the entry that needed the most.
     pub passes: usize,
 }
 
@@ -101,8 +101,8 @@ impl RenderedTemplate {
         structure::messages(&String::from_utf8_lossy(bytes), history)
     }
 
-    /// Returns the messages of an entry with or without structure. A text without structure is one
-    /// user message, unless it is blank.
+    /// Returns the messages of an entry, whether or not the template defines message structure.
+    /// Text without message structure becomes one user message, unless the text is blank.
     ///
     /// # Examples
     ///
@@ -131,8 +131,8 @@ impl RenderedTemplate {
             .unwrap_or_else(|| structure::plain(self.text(entry), history))
     }
 
-    /// Returns the text of an entry, with U+FFFD for invalid UTF-8. The text is empty if the entry
-    /// does not exist.
+    /// Returns the text of an entry, in which U+FFFD replaces invalid UTF-8. The text is empty if
+    /// the entry does not exist.
     #[must_use]
     pub fn text(&self, entry: usize) -> String {
         let bytes = self.texts.get(entry).cloned().unwrap_or_default();
@@ -140,8 +140,9 @@ impl RenderedTemplate {
         String::from_utf8_lossy(&structure::strip(bytes)).into_owned()
     }
 
-    /// Returns the segments of an entry with their origins. Their texts add up to
-    /// [`RenderedTemplate::text`]. Empty unless [`render_segments`] rendered the template.
+    /// Returns the segments of an entry and their origins. The texts of the segments, joined in
+    /// order, equal [`RenderedTemplate::text`]. The list is empty unless [`render_segments`]
+    /// rendered the template.
     #[must_use]
     pub fn segments(&self, entry: usize) -> Vec<TextSegment> {
         match (self.origins.get(entry), self.texts.get(entry)) {
@@ -150,7 +151,7 @@ impl RenderedTemplate {
         }
     }
 
-    /// Returns the text of the first entry, for renders with a single entry.
+    /// Returns the text of the first entry, for renders that have a single entry.
     #[must_use]
     pub fn into_text(self) -> String {
         // The render is consumed here, so the buffer returns to the thread's pool before the marks
@@ -159,8 +160,8 @@ impl RenderedTemplate {
         as_text(structure::strip(buffer::finish(bytes)))
     }
 
-    /// Passes the bytes of the first entry's text to `read` without a copy, for programs that copy
-    /// them anyway.
+    /// Passes the bytes of the first entry's text to `read` without copying, for programs that copy
+    /// the bytes anyway.
     pub fn read<T>(self, read: impl FnOnce(&[u8]) -> T) -> T {
         let bytes = self.texts.into_iter().next().unwrap_or_default();
         let bytes = structure::strip(bytes);
@@ -170,8 +171,8 @@ impl RenderedTemplate {
         read
     }
 
-    /// Returns all texts as bytes, in order. A format with byte strings, such as Go, may have split
-    /// a character.
+    /// Returns all texts as bytes, in order. In a format that has byte strings, such as Go, the
+    /// bytes may split a character.
     #[must_use]
     pub fn into_bytes(self) -> Vec<Vec<u8>> {
         let texts = self.texts.into_iter().map(buffer::finish);
@@ -219,7 +220,8 @@ fn as_text(bytes: Vec<u8>) -> String {
     }
 }
 
-/// Renders a template: evaluates it, makes its calls, and evaluates it again.
+/// Renders a template. The template is evaluated, its late-bound calls are made, and it is
+/// evaluated again with the results.
 ///
 /// A failed call cancels the other calls. Another evaluation then reaches the failed call and
 /// reports its location in the template.
@@ -227,10 +229,10 @@ fn as_text(bytes: Vec<u8>) -> String {
 /// A template without late-bound calls completes at the first poll, after one evaluation. Dropping
 /// the future cancels the calls.
 ///
-/// With the feature `timer`, calls need a tokio runtime with time enabled. Without this feature no
-/// runtime is needed, and the future may be polled at any time. Each poll processes the calls that
-/// completed since the previous poll, and reads the clock. If a call hangs, the time limit is
-/// reported at the first poll after the deadline.
+/// With the feature `timer`, calls need a Tokio runtime whose time driver is enabled. Without this
+/// feature no runtime is needed, and the future may be polled at any time. Each poll processes the
+/// calls that completed since the previous poll, and reads the clock. If a call hangs, the time
+/// limit is reported at the first poll after the deadline.
 ///
 /// # Errors
 /// Returns the first failure of an entry or a call, or the first exceeded limit.
@@ -238,7 +240,7 @@ pub async fn render(render: &Render<'_>) -> Result<RenderedTemplate, Box<RenderE
     run(render, false, false).await
 }
 
-/// Like [`render()`], but also records the origin of each part of the text for
+/// Renders a template like [`render()`], but also records the origin of each part of the text for
 /// [`RenderedTemplate::segments`]. The records count towards the memory limit.
 ///
 /// ```
@@ -282,11 +284,11 @@ pub async fn render_segments(render: &Render<'_>) -> Result<RenderedTemplate, Bo
     run(render, true, false).await
 }
 
-/// Like [`render()`], or like [`render_segments`] if `noted`, for programs that drive the render
-/// themselves. The future needs no runtime, even with the crate's feature `timer`, and may be
-/// polled at any time with any waker. Each poll processes the calls that completed since the
-/// previous poll, and reads the clock. If a call hangs, the time limit is reported at the first
-/// poll after the deadline.
+/// Renders a template like [`render()`], or like [`render_segments`] if `noted` is set. This
+/// function is for programs that poll the future themselves. The future needs no runtime, even with
+/// the crate's feature `timer`, and may be polled at any time with any waker. Each poll processes
+/// the calls that completed since the previous poll, and reads the clock. If a call hangs, the time
+/// limit is reported at the first poll after the deadline.
 ///
 /// # Errors
 /// Returns the errors of [`render()`].

@@ -15,9 +15,10 @@ pub struct TextSegment {
     pub kind: SegmentKind,
     /// Text of the segment, which is never empty.
     pub text: String,
-    /// Source of a printed value: the variable as written in the template, without a sign that only
-    /// marks variables (`q`, `user.name`), or the name of the called function. `None` for the
-    /// template's own text, and for values with several sources or none.
+    /// Source of a printed value. For a variable, this is the variable as written in the template
+    /// (`q`, `user.name`), without a sign that only marks variables. For a call, it is the name of
+    /// the function. `None` for the template's own text, and for values that have no source or
+    /// several sources.
     pub source: Option<String>,
 }
 
@@ -31,7 +32,7 @@ pub enum SegmentKind {
 }
 
 impl SegmentKind {
-    /// Returns prompty's name of the origin: `literal` or `interp`.
+    /// Returns prompty's name for the origin: `literal` or `interp`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -42,8 +42,8 @@ pub use sshd::Sshd;
 pub use store::TestStore;
 pub use tools::EchoTools;
 
-/// Step between the cases of a long table that a test runs. `scripts/trials` sets `TRIALS_WHOLE`,
-/// and the step is 1 then.
+/// Returns how far apart the cases are that a test runs from a long table. The step is 1 if
+/// `TRIALS_WHOLE` is set, as `scripts/trials` does.
 #[must_use]
 pub fn sample_step(step: usize) -> usize {
     if std::env::var_os("TRIALS_WHOLE").is_some() {

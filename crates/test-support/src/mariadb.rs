@@ -54,8 +54,8 @@ impl MariaDb {
         Self::start_with(&[])
     }
 
-    /// Like [`MariaDb::start`], with options of `mariadbd`, without the leading dashes:
-    /// `sql-mode=ANSI_QUOTES`.
+    /// Starts a server like [`MariaDb::start`], and passes options to `mariadbd`. Write options
+    /// without leading dashes, such as `sql-mode=ANSI_QUOTES`.
     ///
     /// # Panics
     /// Panics under the conditions of [`MariaDb::start`].
@@ -64,8 +64,8 @@ impl MariaDb {
         Self::started(settings, false)
     }
 
-    /// Like [`MariaDb::start`], with TLS and a self-signed certificate for `localhost`
-    /// ([`MariaDb::certificate`]).
+    /// Starts a server like [`MariaDb::start`], and enables TLS. The server uses a self-signed
+    /// certificate for `localhost` ([`MariaDb::certificate`]).
     ///
     /// # Panics
     /// Panics under the conditions of [`MariaDb::start`], or if `openssl` is not installed.
@@ -74,8 +74,9 @@ impl MariaDb {
         Self::started(&[], true)
     }
 
-    /// Like [`MariaDb::start`], with TLS and this certificate and key in PEM. Users with `REQUIRE
-    /// X509` must have a certificate from the authority in `clients`.
+    /// Starts a server like [`MariaDb::start`], and enables TLS. The server uses the given
+    /// certificate and key in PEM. Users that were created with `REQUIRE X509` must present a
+    /// certificate from the authority in `clients`.
     ///
     /// # Panics
     /// Panics under the conditions of [`MariaDb::start`].
@@ -167,13 +168,13 @@ impl MariaDb {
         format!("mysql://{role}:{ENCODED}@127.0.0.1:{port}/{database}")
     }
 
-    /// Returns the port on 127.0.0.1.
+    /// Returns the server's port on 127.0.0.1.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Returns the password of every role.
+    /// Returns the password, which is the same for every role.
     #[must_use]
     pub fn password(&self) -> &'static str {
         PASSWORD
@@ -185,13 +186,15 @@ impl MariaDb {
         self.folder.join("socket")
     }
 
-    /// Returns a folder that the server may write to, which is removed with the server.
+    /// Returns a folder that the server may write to. The folder is removed when the server is
+    /// dropped.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Returns the path of the server's self-signed certificate, which only exists with TLS.
+    /// Returns the path of the server's self-signed certificate, which exists only if TLS is
+    /// enabled.
     #[must_use]
     pub fn certificate(&self) -> PathBuf {
         self.folder.join("server.crt")
@@ -212,7 +215,7 @@ impl MariaDb {
     }
 
     /// Runs a script in the database `test` as the administrator, with the `mariadb` client. The
-    /// script may be a dump with DELIMITER and data.
+    /// script may be a dump that contains DELIMITER commands and data.
     ///
     /// # Panics
     /// Panics if a statement fails.
@@ -228,8 +231,8 @@ impl MariaDb {
         self.mariadb(database, script);
     }
 
-    /// Returns the result of a query as the administrator, with columns separated by tabs. It
-    /// bypasses the driver under test.
+    /// Runs a query as the administrator and returns the result. Columns are separated by tabs. The
+    /// query bypasses the driver under test.
     ///
     /// # Panics
     /// Panics if the query fails.
@@ -238,7 +241,7 @@ impl MariaDb {
         self.mariadb(database, query).trim_end().to_owned()
     }
 
-    /// Stops the server like a crash. Dropping it has the same effect.
+    /// Kills the server to simulate a crash. Dropping the server has the same effect.
     pub fn stop(&mut self) {
         self.server.stop();
     }

@@ -47,7 +47,8 @@ impl Postgres {
         Self::start_with(&[])
     }
 
-    /// Like [`Postgres::start`], with settings of `postgresql.conf`: `work_mem=64MB`.
+    /// Starts a server like [`Postgres::start`], with additional settings for `postgresql.conf`,
+    /// such as `work_mem=64MB`.
     ///
     /// # Panics
     /// Panics under the conditions of [`Postgres::start`].
@@ -56,8 +57,8 @@ impl Postgres {
         Self::started(settings, false)
     }
 
-    /// Like [`Postgres::start`], with TLS and a self-signed certificate for `localhost`
-    /// ([`Postgres::certificate`]).
+    /// Starts a server like [`Postgres::start`], and enables TLS. The server uses a self-signed
+    /// certificate for `localhost` ([`Postgres::certificate`]).
     ///
     /// # Panics
     /// Panics under the conditions of [`Postgres::start`], or if `openssl` is not installed.
@@ -66,8 +67,9 @@ impl Postgres {
         Self::started(&["ssl=on"], true)
     }
 
-    /// Like [`Postgres::start`], with TLS and this certificate and key in PEM. If `clients` is set,
-    /// connections over TCP require a certificate from that authority.
+    /// Starts a server like [`Postgres::start`], and enables TLS. The server uses the given
+    /// certificate and key in PEM. If `clients` is set, connections over TCP require a certificate
+    /// from that authority.
     ///
     /// # Panics
     /// Panics under the conditions of [`Postgres::start`].
@@ -151,13 +153,13 @@ impl Postgres {
         format!("postgresql://{role}:{ENCODED}@127.0.0.1:{port}/{database}")
     }
 
-    /// Returns the port on 127.0.0.1.
+    /// Returns the server's port on 127.0.0.1.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Returns the password of every role.
+    /// Returns the password, which is the same for every role.
     #[must_use]
     pub fn password(&self) -> &'static str {
         PASSWORD
@@ -169,7 +171,8 @@ impl Postgres {
         &self.folder
     }
 
-    /// Returns the path of the server's self-signed certificate, which only exists with TLS.
+    /// Returns the path of the server's self-signed certificate, which exists only if TLS is
+    /// enabled.
     #[must_use]
     pub fn certificate(&self) -> PathBuf {
         self.folder.join("data/server.crt")
@@ -190,7 +193,7 @@ impl Postgres {
     }
 
     /// Runs a script in the database `postgres` as the owner, with `psql`. The script may be a dump
-    /// with COPY and data.
+    /// that contains COPY commands and data.
     ///
     /// # Panics
     /// Panics if a statement fails.
@@ -206,8 +209,8 @@ impl Postgres {
         self.psql(database, script, &[]);
     }
 
-    /// Returns the result of a query as the owner, with columns separated by `|`. It bypasses the
-    /// driver under test.
+    /// Runs a query as the owner and returns the result. Columns are separated by `|`. The query
+    /// bypasses the driver under test.
     ///
     /// # Panics
     /// Panics if the query fails.
@@ -216,7 +219,7 @@ impl Postgres {
         self.psql(database, query, &["-At"]).trim().to_owned()
     }
 
-    /// Stops the server like a crash. Dropping it has the same effect.
+    /// Kills the server to simulate a crash. Dropping the server has the same effect.
     pub fn stop(&mut self) {
         self.server.stop();
     }

@@ -22,8 +22,9 @@ impl Default for TempDir {
 }
 
 impl TempDir {
-    /// Creates an empty folder in the system's folder for temporary files. A killed process leaves
-    /// its folder behind and its process id can be reused, so existing folders are skipped.
+    /// Creates an empty folder in the system's folder for temporary files. Existing folders are
+    /// skipped, because a killed process leaves its folder behind, and a later process can have the
+    /// same id.
     pub fn new() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         loop {
@@ -51,7 +52,7 @@ impl Drop for TempDir {
     }
 }
 
-/// Returns a port that was free a moment ago.
+/// Returns a port that was free when the function checked.
 pub fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
@@ -67,7 +68,7 @@ pub struct RedisServer {
     client: Vec<String>,
     /// The port on 127.0.0.1.
     pub port: u16,
-    /// The folder for its data and log.
+    /// The folder for the server's data and log.
     pub dir: TempDir,
 }
 
@@ -77,7 +78,7 @@ impl RedisServer {
         RedisServer::start_with(&[])
     }
 
-    /// Starts a server with additional settings, each as `--name` and its value.
+    /// Starts a server with additional settings. Each setting consists of `--name` and a value.
     pub fn start_with(more: &[&str]) -> Self {
         RedisServer::start_at(free_port(), more)
     }
@@ -106,8 +107,8 @@ impl RedisServer {
         RedisServer::run("redis-server", arguments, Vec::new(), port, dir)
     }
 
-    /// Starts a server that only accepts TLS, with a new certificate for `localhost` and 127.0.0.1.
-    /// The authority is the file `ca.crt` in `dir`.
+    /// Starts a server that accepts only TLS connections. The server uses a new certificate for
+    /// `localhost` and 127.0.0.1. The certificate authority is the file `ca.crt` in `dir`.
     pub fn start_tls() -> Self {
         let dir = TempDir::new();
         make_certificates(dir.path());
@@ -176,12 +177,12 @@ impl RedisServer {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
-    /// Returns the output of `redis-cli` for a command.
+    /// Runs a command with `redis-cli` and returns the output.
     pub fn cli(&self, arguments: &[&str]) -> String {
         cli(self.port, &self.client, arguments)
     }
 
-    /// Returns the URL for a user with exactly the permissions that docs/stores.md lists.
+    /// Returns the store URL for a user that has exactly the permissions listed in docs/stores.md.
     pub fn url_of_a_user_with_few_rights(&self) -> String {
         let rights = "on >pw ~shenma:* &shenma:* +getrange +exists +set +del +scan +ping +eval +get \
             +rpush +lpop +llen +lrange +xadd +xrange +xlen +xdel +@hash +@sortedset +pexpire +time \
@@ -243,7 +244,7 @@ fn cli(port: u16, client: &[String], arguments: &[&str]) -> String {
         .to_owned()
 }
 
-/// Waits for a condition for up to 20 s.
+/// Waits up to 20 s until a condition is true.
 pub fn wait_for(what: &str, mut ready: impl FnMut() -> bool) {
     let start = Instant::now();
     while !ready() {
@@ -345,7 +346,7 @@ fn sentinel(master: u16) -> RedisServer {
     RedisServer::run("redis-server", arguments, Vec::new(), port, dir)
 }
 
-/// Three masters that share all slots.
+/// A cluster of three masters that share all slots.
 #[derive(Debug)]
 pub struct Cluster {
     /// The masters.
@@ -380,7 +381,7 @@ impl Cluster {
         format!("redis+cluster://127.0.0.1:{}", self.nodes[0].port)
     }
 
-    /// Runs a command with redirects to the node that has the key.
+    /// Runs a command, and follows redirects to the node that has the key.
     pub fn cli(&self, arguments: &[&str]) -> String {
         let mut all = vec!["-c"];
         all.extend(arguments);

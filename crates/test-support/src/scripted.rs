@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-/// An action during a response.
+/// An action of the server during a response.
 #[derive(Clone, Debug)]
 pub enum ServerAction {
     /// Writes these bytes.
@@ -23,8 +23,8 @@ pub enum ServerAction {
     Close,
 }
 
-/// The actions for one request. Without a [`ServerAction::Close`] or [`ServerAction::Reset`] at the
-/// end, the connection stays open for the next request.
+/// The actions of the server for one request. Without a [`ServerAction::Close`] or
+/// [`ServerAction::Reset`] at the end, the connection stays open for the next request.
 pub type ResponseScript = Vec<ServerAction>;
 
 /// A received request.
@@ -46,7 +46,8 @@ struct RequestLog {
     left: usize,
 }
 
-/// A running server. It ends with the test process.
+/// A running HTTP server that answers with scripted responses. The server stops when the test
+/// process exits.
 #[derive(Clone, Debug)]
 pub struct ScriptedServer {
     address: SocketAddr,
@@ -80,17 +81,19 @@ impl ScriptedServer {
         format!("http://{}/v1", self.address)
     }
 
-    /// Returns the requests so far.
+    /// Returns the requests that were received so far.
     pub fn seen(&self) -> Vec<RecordedRequest> {
         self.log.0.lock().unwrap().seen.clone()
     }
 
-    /// Waits for this many requests. Returns `false` after five seconds.
+    /// Waits until this many requests were received. Returns `false` if that takes more than five
+    /// seconds.
     pub fn wait_seen(&self, count: usize) -> bool {
         self.wait(|log| log.seen.len() >= count)
     }
 
-    /// Waits until a client disconnects during a response. Returns `false` after five seconds.
+    /// Waits until a client disconnects during a response. Returns `false` if that takes more than
+    /// five seconds.
     pub fn wait_left(&self) -> bool {
         self.wait(|log| log.left > 0)
     }
@@ -213,7 +216,7 @@ fn read_request(stream: &mut TcpStream) -> Option<(String, String)> {
     Some((head, String::from_utf8(body).ok()?))
 }
 
-/// Returns a complete response with its length. The connection stays open.
+/// Returns a complete response that includes `Content-Length`. The connection stays open.
 pub fn answer(
     status: u16,
     content_type: &str,
@@ -228,14 +231,15 @@ pub fn answer(
     vec![ServerAction::Send(head.into_bytes())]
 }
 
-/// Returns the head of a stream that ends with the connection.
+/// Returns the head of a stream that ends when the connection is closed.
 pub fn stream_head() -> ServerAction {
     ServerAction::Send(
         b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n".to_vec(),
     )
 }
 
-/// Returns a stream that writes each of these parts separately and ends with the connection.
+/// Returns a stream that writes each of these parts separately and ends when the connection is
+/// closed.
 pub fn stream(pieces: &[&[u8]]) -> ResponseScript {
     let mut script = vec![stream_head()];
     for piece in pieces {
@@ -246,7 +250,7 @@ pub fn stream(pieces: &[&[u8]]) -> ResponseScript {
     script
 }
 
-/// Returns a chunked stream. The connection stays open.
+/// Returns a stream in chunked encoding. The connection stays open.
 pub fn chunked(events: &[String]) -> ResponseScript {
     let head =
         b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
@@ -259,7 +263,7 @@ pub fn chunked(events: &[String]) -> ResponseScript {
     script
 }
 
-/// Returns an event with text.
+/// Returns a stream event that contains this text.
 pub fn text_event(text: &str) -> String {
     let text = text
         .replace('\\', "\\\\")
@@ -270,7 +274,7 @@ pub fn text_event(text: &str) -> String {
     ) + "\n\n"
 }
 
-/// Returns the event with the finish reason.
+/// Returns the stream event that contains the finish reason.
 pub fn finish_event() -> String {
     r#"data: {"id":"c1","created":1700000000,"model":"scripted","choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}}"#.to_owned() + "\n\n"
 }
@@ -280,7 +284,7 @@ pub fn done_event() -> String {
     "data: [DONE]\n\n".to_owned()
 }
 
-/// Returns a complete streamed reply with this text.
+/// Returns a complete streamed reply that contains this text.
 pub fn good(text: &str) -> ResponseScript {
     chunked(&[text_event(text), finish_event(), done_event()])
 }

@@ -6,7 +6,7 @@ use crate::supervised::{ChildServer, folder, free_port};
 use crate::template::text;
 use crate::user::User;
 
-/// An SSH server that accepts a client key. It is stopped and removed on drop.
+/// An SSH server that accepts a client key. The server is stopped and removed on drop.
 #[derive(Debug)]
 pub struct Sshd {
     server: ChildServer,
@@ -66,7 +66,7 @@ impl Sshd {
         }
     }
 
-    /// Returns the port on 127.0.0.1.
+    /// Returns the server's port on 127.0.0.1.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
@@ -84,13 +84,13 @@ impl Sshd {
         self.folder.join("client")
     }
 
-    /// Returns the path of the known hosts file with the server's key.
+    /// Returns the path of a known hosts file that contains the server's key.
     #[must_use]
     pub fn known_hosts(&self) -> PathBuf {
         self.folder.join("known")
     }
 
-    /// Stops the server. Dropping it has the same effect.
+    /// Kills the server process. Dropping the server has the same effect.
     pub fn stop(&mut self) {
         self.server.stop();
     }

@@ -25,7 +25,7 @@ pub struct TestStore {
 }
 
 impl TestStore {
-    /// Creates a store with these definitions: kind, key and text.
+    /// Creates a store that contains these definitions, each given as kind, key and text.
     pub fn new(entries: &[(EntryKind, &str, &str)]) -> Arc<Self> {
         let entry = |(kind, key, text): &(EntryKind, &str, &str)| {
             ((*kind, EntryKey::new(*key)), Arc::from(*text))
@@ -41,7 +41,7 @@ impl TestStore {
         })
     }
 
-    /// Makes the store unavailable, so that it only returns errors, or available again.
+    /// Sets whether the store is unavailable. An unavailable store returns only errors.
     pub fn set_away(&self, away: bool) {
         self.away.store(away, Ordering::SeqCst);
         if !away {
@@ -49,7 +49,8 @@ impl TestStore {
         }
     }
 
-    /// Returns the number of round trips for values and all requested keys since the last call.
+    /// Returns the number of round trips for values since the last call, and the keys that were
+    /// requested.
     pub fn take_gets(&self) -> (usize, Vec<String>) {
         let keys = std::mem::take(&mut *self.got.lock().unwrap());
         let keys = keys.iter().map(EntryKey::to_string).collect();
@@ -62,7 +63,7 @@ impl TestStore {
         self.hung.send_replace(hung);
     }
 
-    /// Returns how often all entries of a kind were read since the last call.
+    /// Returns how many times all entries of a kind were read since the last call.
     #[allow(dead_code, reason = "other crates' tests include this file")]
     pub fn take_loads(&self) -> usize {
         self.loads.swap(0, Ordering::SeqCst)

@@ -7,8 +7,8 @@ use quillet_core::tool::{
 };
 use quillet_core::{BoxFuture, Diagnostic, Map, Value, json};
 
-/// Builds a tool that returns its own name and arguments, one that fails (`"fail": true`), or one
-/// that never returns (`"hang": true`).
+/// Builds tools that return their own name and arguments. A tool whose definition contains
+/// `"fail": true` fails, and a tool with `"hang": true` never returns.
 #[derive(Debug)]
 pub struct EchoTools;
 

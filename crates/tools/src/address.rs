@@ -43,8 +43,8 @@ pub enum AddressScope {
 pub struct AddressPolicy {
     /// Allowed scope, before the allow list is applied.
     pub scope: AddressScope,
-    /// Hosts and networks that are allowed even if private, loopback or reserved. Cannot allow
-    /// link-local, metadata or unspecified addresses.
+    /// Hosts and networks that are allowed even if their addresses are private, loopback or
+    /// reserved. The list cannot allow link-local, metadata or unspecified addresses.
     pub allow: Vec<AllowRule>,
 }
 
@@ -69,7 +69,7 @@ pub enum AllowRule {
     Network(IpAddr, u8),
 }
 
-/// Error of an address that must not be used.
+/// Error for an address that must not be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     /// The policy denies this class of addresses.
@@ -101,7 +101,7 @@ fn hint(class: AddressClass) -> &'static str {
 }
 
 impl AddressPolicy {
-    /// Checks whether a host that resolved to this address may be used.
+    /// Checks whether a connection to a host at this resolved address is allowed.
     ///
     /// # Errors
     /// The policy denies the address.
@@ -144,8 +144,8 @@ impl AddressPolicy {
         })
     }
 
-    /// Checks a URL before name resolution: its scheme, its user name, and its host if that is an
-    /// address.
+    /// Checks a URL before name resolution: its scheme, its user name, and its host if the host is
+    /// an IP address.
     ///
     /// # Errors
     /// The URL is invalid for a tool.
@@ -204,8 +204,8 @@ fn check_name(name: &str) -> Result<(), AddressError> {
     Ok(())
 }
 
-/// Parses an absolute URL, but rejects backslashes, spaces and tabs, which the URL standard
-/// repairs. Such repairs hide the real target of a URL.
+/// Parses an absolute URL. Backslashes, spaces and tabs are rejected, although parsers that follow
+/// the URL standard repair them. Such repairs can hide the real target of a URL.
 ///
 /// # Errors
 /// The problem and its fix.
@@ -231,7 +231,7 @@ pub fn parse_url(text: &str) -> Result<Url, AddressError> {
     Url::parse(text).map_err(|error| AddressError::Url(format!("{text:?} is not a url: {error}")))
 }
 
-/// Whether a URL has a scheme and host. A URL in its query does not count.
+/// Returns whether a URL has a scheme and a host. Another URL inside the query does not count.
 ///
 /// ```
 /// use quillet_tools::address::is_absolute;

@@ -14,11 +14,11 @@ pub(crate) fn some_millis<'de, D: Deserializer<'de>>(
     millis(reader).map(Some)
 }
 
-/// Error of an invalid setting.
+/// Error for an invalid setting.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{setting}: {message}")]
 pub struct ConfigError {
-    /// The setting, such as `tools.modules.translator.base_url`.
+    /// The name of the setting, such as `tools.modules.translator.base_url`.
     pub setting: String,
     /// The problem and its fix.
     pub message: String,

@@ -18,8 +18,8 @@ use crate::network::{Lookup, Network, SystemLookup};
 use crate::servers::ToolServers;
 use crate::setting::ConfigError;
 
-/// Builder of all tools and owner of the resources that they share. Share it in an `Arc`. Dropping
-/// it and its tools ends every session and program.
+/// Builder of all tools and owner of the resources that they share. Share this value in an `Arc`.
+/// Dropping this value and all tools built from it ends every MCP session and program.
 #[derive(Debug)]
 pub struct Tools {
     pub(crate) config: ToolsConfig,
@@ -37,7 +37,7 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// Creates tools with these settings. Does not connect to any server.
+    /// Creates the builder with these settings. This does not connect to any server.
     ///
     /// # Errors
     /// A setting is invalid: a base URL that the address policy denies, an invalid header, or an
@@ -46,7 +46,7 @@ impl Tools {
         Tools::with_lookup(config, Arc::new(SystemLookup))
     }
 
-    /// Like [`Tools::new`], but with a custom name resolver.
+    /// Creates the builder like [`Tools::new`], but with a custom name resolver.
     ///
     /// # Errors
     /// Like [`Tools::new`].
@@ -104,8 +104,8 @@ impl Tools {
     }
 
     /// Sets the resolver of modules that are not configured. Only the first call has an effect, but
-    /// tools that are already built use the resolver too. Callers usually own both objects, so
-    /// `urls` must not own the tools.
+    /// tools that are already built use the resolver too. `urls` must not own these tools, or
+    /// neither is ever dropped.
     pub fn find_modules_with(&self, urls: Arc<dyn ModuleUrls>) {
         let _ = self.elsewhere.set(urls);
     }

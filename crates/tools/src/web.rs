@@ -25,8 +25,8 @@ const OWN: [&str; 5] = [
 ];
 
 impl Tools {
-    /// Sends a request within the limits of tools on time, size and redirects. At every hop, all
-    /// addresses of the host are checked.
+    /// Sends a request, subject to the time, size and redirect limits of tools. All addresses of
+    /// the host are checked, also after each redirect.
     ///
     /// # Errors
     /// The request is invalid, an address is denied, or the answer is incomplete.

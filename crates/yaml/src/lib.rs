@@ -33,8 +33,8 @@ pub use problem::YamlProblem;
 pub use reader::Reader;
 pub use tokens::tokens;
 
-/// Reads the document in a part of a file. Returns `None` if it contains only comments, or no tree
-/// could be built. The tree is complete if there are no diagnostics.
+/// Parses the YAML document in a part of a file. Returns `None` if the part contains only comments,
+/// or if no tree could be built. The tree is complete if there are no diagnostics.
 ///
 /// # Examples
 ///
@@ -69,8 +69,8 @@ pub fn parse(
     (node, reader.finish())
 }
 
-/// Reads a text whose locations do not matter, such as a model's answer. The last of duplicate keys
-/// wins; an empty text is `null`.
+/// Parses YAML when locations do not matter, such as a model's answer. If a key is repeated, its
+/// last value is used. An empty string is `null`.
 ///
 /// # Errors
 /// Returns an error for invalid YAML, for a text above a limit of [`Options::default`], and for
@@ -96,7 +96,7 @@ pub fn parse_value(text: &str) -> Result<Value, Vec<Diagnostic>> {
     )
 }
 
-/// Reads a text without a file name for its diagnostics; an empty text is `null`.
+/// Parses YAML that has no file name, so diagnostics do not name a file. An empty string is `null`.
 ///
 /// # Errors
 /// Returns an error for invalid YAML, and for a text that the options reject.

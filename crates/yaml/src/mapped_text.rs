@@ -36,8 +36,8 @@ struct OffsetMapping {
 }
 
 impl<'a> MappedText<'a> {
-    /// Creates an unmodified part of a file. A span that splits a character, or is outside the
-    /// file, is empty.
+    /// Creates a text that is an unmodified part of a file. The text is empty if the span splits a
+    /// character or is outside the file.
     #[must_use]
     pub fn of(file: &'a str, span: Span) -> Self {
         let text = file.get(span.start..span.end).unwrap_or_default();
@@ -72,7 +72,8 @@ impl<'a> MappedText<'a> {
         self.text.to_mut().push_str(text);
     }
 
-    /// Appends a text that is not in the file; `at` is its location there.
+    /// Appends text that the file does not contain. `at` is the offset in the file that stands for
+    /// its location.
     pub fn put(&mut self, text: &str, at: usize) {
         self.runs.push(OffsetMapping {
             made: self.text.len(),
@@ -88,13 +89,13 @@ impl<'a> MappedText<'a> {
         &self.text
     }
 
-    /// Returns the offset in the file of a byte of the text.
+    /// Converts a byte offset in the text to an offset in the file.
     #[must_use]
     pub fn place(&self, byte: usize) -> usize {
         self.find(self.runs.partition_point(|run| run.made <= byte), byte)
     }
 
-    /// Returns the span in the file of a part of the text.
+    /// Converts a span in the text to a span in the file.
     #[must_use]
     pub fn span(&self, start: usize, end: usize) -> Span {
         let first = self.place(start);

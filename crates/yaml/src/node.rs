@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use quillet_core::{Map, Span, Value};
 
-/// A value with its location.
+/// A value and its location.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// Span in the user's file, without its tag.
+    /// Span in the user's file, excluding the tag.
     pub span: Span,
-    /// Tag without the leading `!`, such as `fn` or `fn#`; core schema tags are resolved.
+    /// Tag without the leading `!`, such as `fn` or `fn#`; tags of the core schema are resolved and
+    /// not included.
     pub tag: Option<Arc<str>>,
     /// Data of the node.
     pub data: NodeData,
@@ -26,12 +27,12 @@ pub enum NodeData {
     Map(Vec<MapEntry>),
 }
 
-/// A scalar: its value, its text and its style.
+/// A scalar, which has a value, a text and a style.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scalar {
-    /// Value by YAML 1.2's core schema.
+    /// Value according to YAML 1.2's core schema.
     pub value: Value,
-    /// Text after escapes and folding.
+    /// Text after escapes and folding are resolved.
     pub text: Arc<str>,
     /// Style in the source.
     pub style: ScalarFormat,
@@ -55,14 +56,14 @@ pub enum ScalarFormat {
 /// A key and its value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MapEntry {
-    /// The key; a scalar in every valid mapping.
+    /// The key, which is a scalar in every valid mapping.
     pub key: Node,
     /// The value.
     pub value: Node,
 }
 
 impl MapEntry {
-    /// Returns the key's text; empty if it is not a scalar.
+    /// Returns the key's text, which is empty if the key is not a scalar.
     #[must_use]
     pub fn name(&self) -> &str {
         self.key.text().unwrap_or_default()
@@ -91,7 +92,7 @@ impl Node {
         Node::new(span, NodeData::Scalar(scalar))
     }
 
-    /// Returns its text, if it is a scalar.
+    /// Returns the node's text, if the node is a scalar.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         match &self.data {
@@ -100,7 +101,7 @@ impl Node {
         }
     }
 
-    /// Returns its text, if it is a string by the core schema.
+    /// Returns the node's text, if the node is a string according to the core schema.
     ///
     /// # Examples
     ///
@@ -124,7 +125,7 @@ impl Node {
         }
     }
 
-    /// Returns its entries, if it is a mapping.
+    /// Returns the node's entries, if the node is a mapping.
     #[must_use]
     pub fn entries(&self) -> Option<&[MapEntry]> {
         match &self.data {
@@ -133,7 +134,7 @@ impl Node {
         }
     }
 
-    /// Returns its items, if it is a sequence.
+    /// Returns the node's items, if the node is a sequence.
     #[must_use]
     pub fn items(&self) -> Option<&[Node]> {
         match &self.data {
@@ -142,20 +143,20 @@ impl Node {
         }
     }
 
-    /// Returns the value of a key of a mapping.
+    /// Returns the value of a key, if the node is a mapping that contains the key.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Node> {
         let found = |entry: &&MapEntry| entry.name() == key;
         Some(&self.entries()?.iter().find(found)?.value)
     }
 
-    /// Returns whether it is null.
+    /// Returns whether the node is null.
     #[must_use]
     pub fn is_null(&self) -> bool {
         matches!(&self.data, NodeData::Scalar(scalar) if scalar.value == Value::Null)
     }
 
-    /// Converts it to a value without locations and tags.
+    /// Converts the node to a value without locations and tags.
     #[must_use]
     pub fn value(&self) -> Value {
         match &self.data {
@@ -170,7 +171,7 @@ impl Node {
         }
     }
 
-    /// Returns its type for messages.
+    /// Returns the name of the node's type, for messages.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match &self.data {

@@ -1,19 +1,21 @@
 //! Options of the reader.
 
-/// Limits on a text, and strictness.
+/// Limits on the text of a file, and how strictly it is parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Code of every diagnostic.
+    /// Code that every diagnostic gets.
     pub code: &'static str,
-    /// Maximum number of values; each use of an alias counts, and an anchor counts twice.
+    /// Maximum number of values; each use of an alias counts as a value, and an anchor counts
+    /// twice.
     pub most_nodes: usize,
-    /// Maximum nesting, at most 250: `[[]]` has 2 levels.
+    /// Maximum nesting depth, which can be at most 250. The depth of `[[]]` is 2.
     pub most_depth: usize,
-    /// Maximum bytes of text, and of all scalars together where aliases repeat them.
+    /// Maximum size of the text in bytes. This is also the maximum total size of all scalars,
+    /// including those that aliases repeat.
     pub most_bytes: usize,
-    /// Handling of tags outside the core schema, such as `!fn`.
+    /// How tags outside the core schema, such as `!fn`, are handled.
     pub tags: Tags,
-    /// Handling of duplicate keys in one mapping.
+    /// How duplicate keys in one mapping are handled.
     pub duplicates: Duplicates,
 }
 
@@ -30,7 +32,7 @@ impl Default for Options {
     }
 }
 
-/// Handling of custom tags. Tags of a programming language (`!!python/…`) are always errors,
+/// How custom tags are handled. Tags of a programming language (`!!python/…`) are always errors,
 /// because the reader never constructs objects.
 ///
 /// # Examples
@@ -54,7 +56,7 @@ pub enum Tags {
     Refuse,
 }
 
-/// Handling of duplicate keys.
+/// How duplicate keys are handled.
 ///
 /// # Examples
 ///

@@ -2,7 +2,7 @@
 
 use quillet_core::Span;
 
-/// A diagnostic before its line and column are computed.
+/// A diagnostic whose line and column are not yet computed.
 ///
 /// # Examples
 ///
@@ -20,11 +20,11 @@ use quillet_core::Span;
 pub struct YamlProblem {
     /// Span in the file.
     pub span: Span,
-    /// Message: one sentence without a full stop.
+    /// Message in one sentence, without a full stop.
     pub message: String,
-    /// Location of the first occurrence; its line is appended to the message.
+    /// Location of the first occurrence. The line number is appended to the message.
     pub first: Option<Span>,
-    /// How to fix it.
+    /// How to fix the problem.
     pub help: Option<String>,
 }
 
@@ -47,7 +47,7 @@ impl YamlProblem {
         self
     }
 
-    /// Adds how to fix it.
+    /// Adds how to fix the problem.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());

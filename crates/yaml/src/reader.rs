@@ -17,7 +17,7 @@ use crate::{rejected, scalar};
 /// location.
 const MOST_FINDINGS: usize = 100;
 
-/// Reads the documents of one file, which share limits and anchors.
+/// Parses the documents of one file. All documents share limits and anchors.
 #[derive(Debug)]
 pub struct Reader<'a> {
     source: &'a str,
@@ -66,7 +66,7 @@ struct DocumentBuilder {
 }
 
 impl<'a> Reader<'a> {
-    /// Creates a reader for a file with this name and text.
+    /// Creates a reader for a file that has this name and text.
     #[must_use]
     pub fn new(source: &'a str, file: &'a str, options: Options) -> Self {
         Reader {
@@ -80,11 +80,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads one document; `None` if there are only comments. Problems that do not prevent reading,
-    /// such as duplicate keys, are collected for [`Reader::finish`].
+    /// Parses one document. Returns `None` if there are only comments. Problems that do not prevent
+    /// parsing, such as duplicate keys, are collected for [`Reader::finish`].
     ///
     /// # Errors
-    /// Returns the first syntax error or exceeded limit. It is not yet reported: see
+    /// Returns the first syntax error or exceeded limit. The caller must report the error with
     /// [`Reader::report`].
     pub fn read(&mut self, piece: &MappedText<'_>) -> Result<Option<Node>, YamlProblem> {
         // The size is checked before parsing, because parsing takes time in proportion to the size.
@@ -390,7 +390,7 @@ impl<'a> Reader<'a> {
         YamlProblem::new(at, message).help("each use of an alias is counted")
     }
 
-    /// Returns whether a limit on the file was reached, so that reading must stop.
+    /// Returns whether a limit on the file was reached, so that the caller must stop parsing.
     #[must_use]
     pub fn exhausted(&self) -> bool {
         self.nodes > self.options.most_nodes || self.bytes > self.options.most_bytes
@@ -419,7 +419,7 @@ impl<'a> Reader<'a> {
         });
     }
 
-    /// Returns all diagnostics in the order of detection; at most 100.
+    /// Returns all diagnostics in the order in which they were found, but at most 100.
     #[must_use]
     pub fn finish(self) -> Vec<Diagnostic> {
         self.findings

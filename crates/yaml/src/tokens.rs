@@ -13,11 +13,11 @@ const MOST_FAULTS: usize = 100;
 /// Maximum nesting.
 const MOST_DEPTH: usize = 60;
 
-/// Returns the tokens of the YAML in a part of a file, ordered and disjoint: keys are
-/// [`TokenKind::Property`], values have the kind of their type, document separators are
-/// [`TokenKind::Delimiter`], tags and anchors [`TokenKind::Keyword`]. After an error it continues
-/// with the next line that is not indented, up to a hundred times. A part that splits a character,
-/// or is outside the file, has none.
+/// Returns the YAML tokens in a part of a file, ordered and disjoint. Keys are
+/// [`TokenKind::Property`], document separators are [`TokenKind::Delimiter`], tags and anchors are
+/// [`TokenKind::Keyword`], and the kind of a value depends on its type. After an error, tokens
+/// continue at the next line that is not indented. This happens at most a hundred times. The result
+/// is empty if the part splits a character or is outside the file.
 ///
 /// ```
 /// use quillet_core::{Span, TokenKind};

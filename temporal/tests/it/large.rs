@@ -136,7 +136,7 @@ fn recorded() -> Vec<u8> {
     history(&world, run)
 }
 
-/// The history of a run in Temporal.
+/// Returns the history of a run in Temporal.
 pub fn history(world: &World, run: String) -> Vec<u8> {
     tokio::runtime::Runtime::new().unwrap().block_on(async {
         let client = worker::connect(&world.desk()).await.unwrap();

@@ -119,7 +119,7 @@ fn calm(temporal: &Temporal) -> (Came, Vec<String>) {
     (came, points)
 }
 
-/// The history of an undisturbed script.
+/// Returns the history of a script run without interruptions.
 pub fn recorded() -> Vec<u8> {
     let temporal = Temporal::start();
     let world = world(&temporal);

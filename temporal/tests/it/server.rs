@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use quillet_test_support::{TempDir, free_port};
 
-/// A server with a database file, which keeps its state after a restart.
+/// A Temporal server whose state is in a database file, so that the state survives a restart.
 pub struct Temporal {
     program: PathBuf,
     folder: TempDir,

@@ -13,7 +13,7 @@ use quillet_fake_provider::{
 };
 use serde_json::{Value, json};
 
-/// The tools: whether a call may be repeated, and their names.
+/// The tools: name, HTTP method, and whether a call may be repeated.
 pub const TOOLS: [(&str, &str, &str); 4] = [
     ("look", "GET", "true"),
     ("book", "POST", "\"key\""),
@@ -21,7 +21,7 @@ pub const TOOLS: [(&str, &str, &str); 4] = [
     ("note", "POST", "\"never\""),
 ];
 
-/// The tool calls of each turn; the last turn is the answer.
+/// The tool calls of each turn. After the last turn, the model answers.
 pub const TURNS: [&[&str]; 5] = [
     &["look", "book"],
     &["send"],
@@ -30,7 +30,7 @@ pub const TURNS: [&[&str]; 5] = [
     &["send"],
 ];
 
-/// Kills a worker at a named point of its run: the first worker to reach the point is killed
+/// Kills a worker at a named point of a run. The first worker that reaches the point is killed
 /// immediately.
 #[derive(Default)]
 pub struct Trap {
@@ -41,7 +41,7 @@ pub struct Trap {
 }
 
 impl Trap {
-    /// Sets the point at which the first worker is killed.
+    /// Sets the point. The first worker that reaches it is killed.
     pub fn set(trap: &Mutex<Trap>, at: Option<&str>) {
         let mut trap = trap.lock().unwrap();
         trap.passed.clear();
@@ -72,12 +72,12 @@ impl Trap {
         kill(&mut trap.lock().unwrap().workers, worker);
     }
 
-    /// Returns the passed points in order.
+    /// Returns the points that workers reached, in order.
     pub fn passed(trap: &Mutex<Trap>) -> Vec<String> {
         trap.lock().unwrap().passed.clone()
     }
 
-    /// Returns the killed worker.
+    /// Returns the number of the killed worker, if any.
     pub fn sprung(trap: &Mutex<Trap>) -> Option<usize> {
         trap.lock().unwrap().sprung
     }
@@ -90,10 +90,10 @@ fn kill(workers: &mut [Option<Child>], worker: usize) {
     }
 }
 
-/// Returns the calls in order: the tool and its digits.
+/// The tool calls in order. Each entry is the name of the tool and a number.
 pub type Calls = Arc<Mutex<Vec<String>>>;
 
-/// Returns the number of times each call was made.
+/// Returns how many times each call was made.
 pub fn counts(calls: &Calls) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for call in calls.lock().unwrap().iter() {
@@ -229,13 +229,13 @@ fn asked_before(body: &Value) -> usize {
     messages.iter().filter(|m| m["role"] == "assistant").count()
 }
 
-/// One call, with an id derived from its turn.
+/// Returns a reply with one tool call, whose id is derived from the turn.
 pub fn call(turn: usize, tool: &str, step: usize) -> ScriptedReply {
     let arguments = json!({"step": step}).to_string();
     ScriptedReply::new(Vec::new()).and_call(format!("call_{turn}"), tool, [arguments])
 }
 
-/// The messages determine the model's next action.
+/// Returns the model's reply, which depends only on the messages so far.
 pub fn clerk(body: &Value) -> ScriptedReply {
     let turn = asked_before(body);
     let turns = TURNS.get(turn);

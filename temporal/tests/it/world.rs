@@ -43,7 +43,8 @@ impl World {
         World::with(address, workers, "", "", clerk)
     }
 
-    /// Additional agent settings, additional lines of the agent, and another model.
+    /// Creates a world that has additional settings, additional lines in the agent's definition,
+    /// and another model.
     pub fn with(
         address: &str,
         workers: usize,
@@ -91,7 +92,7 @@ impl World {
         world
     }
 
-    /// Writes a file to every worker's folder.
+    /// Writes a file to the folder of every worker.
     pub fn with_file(self, name: &str, text: &str) -> Self {
         for worker in 0..self.models.len() {
             write(&self.place(worker), name, text);
@@ -103,7 +104,7 @@ impl World {
         self.folder.path().join(format!("w{worker}"))
     }
 
-    /// Address of Temporal for a client in this process.
+    /// Returns the address of Temporal for a client in this process.
     pub fn desk(&self) -> Location {
         Location {
             temporal: self.address.clone(),
@@ -210,13 +211,14 @@ impl World {
         self.client(&args)
     }
 
-    /// Waits for the end of a run without decisions.
+    /// Waits for the end of a run that needs no decisions.
     pub fn until_over(&self, run: &str) -> (Value, usize) {
         let over = |shown: &Value| shown["state"] != "waiting" && shown["state"] != "running";
         (self.until(run, over), 0)
     }
 
-    /// Waits at most this many seconds for the end of a run, without polling it.
+    /// Waits at most this many seconds for the end of a run. Polls only the list of runs, not the
+    /// run itself.
     pub fn end_within(&self, run: &str, seconds: u64) -> (Value, usize) {
         let began = Instant::now();
         loop {

@@ -48,7 +48,7 @@ impl AnswerFormat {
         }
     }
 
-    /// Returns the name used in scripts.
+    /// Returns the format's name as written in scripts.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -69,8 +69,9 @@ impl AnswerFormat {
     }
 }
 
-/// Parses an answer. If there is a code fence, only its content is parsed. Scalars are valid
-/// values. NObj uses the schema to find names and types.
+/// Parses a model's answer in the given format. If the answer contains a code fence, only the code
+/// inside is parsed. A scalar is a valid answer. The NObj parser takes names and types from the
+/// schema.
 ///
 /// # Errors
 /// Returns the syntax error and its position.
@@ -91,7 +92,7 @@ pub fn read(
     })
 }
 
-/// Removes a code fence around a text, and white space at both ends.
+/// Removes a surrounding code fence, and leading and trailing white space.
 #[must_use]
 pub fn unfenced(text: &str) -> &str {
     fence::find(text).map_or(text, |fenced| fenced.text).trim()

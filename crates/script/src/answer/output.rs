@@ -10,7 +10,7 @@ use super::AnswerFormat;
 const MOST_LEVELS: usize = 8;
 
 /// Describes a schema in natural language, for `{{output}}` unless `naturalOutput` is `false`. Each
-/// field has a line with its type, description, and whether it is required.
+/// line describes one field: its type, its description, and whether it is required.
 #[must_use]
 pub fn describe(schema: &Json) -> String {
     let mut out = String::new();
@@ -30,7 +30,7 @@ pub fn describe(schema: &Json) -> String {
 }
 
 /// Returns the part of the system message that describes objects and lists. Returns `None` if the
-/// messages (`told`) already mention all required fields.
+/// text of the messages (`told`) already mentions all required fields.
 #[must_use]
 pub fn section(schema: &Json, format: AnswerFormat, told: &str) -> Option<String> {
     let is_list = schema.get("type") == Some(&"array".into());

@@ -63,8 +63,8 @@ pub struct AnswerSchema {
 }
 
 impl AnswerSchema {
-    /// Normalizes and compiles a schema. Scripts may write `int` for `integer` and similar names, a
-    /// type name instead of a schema, and `required: true` in a property.
+    /// Normalizes and compiles a schema. Scripts may use short type names such as `int` for
+    /// `integer`, a type name instead of a schema, and `required: true` in a property.
     ///
     /// # Errors
     /// Returns a message if the schema is invalid.
@@ -81,7 +81,7 @@ impl AnswerSchema {
         &self.tree
     }
 
-    /// Validates a value.
+    /// Validates a value against the schema.
     ///
     /// # Errors
     /// Returns all violations with their paths: `user.tags[0]: 1 is not of type "string"`.
@@ -208,17 +208,17 @@ const WRAP: &str = "answer";
 /// A schema in a form that providers accept.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProviderSchema {
-    /// The schema. Its root is an object.
+    /// The schema. The schema, whose root is an object.
     pub schema: Json,
-    /// Whether the value is wrapped in a field of that object.
+    /// Whether the value is wrapped in a field of the root object.
     pub wrapped: bool,
-    /// Whether OpenAI's strict mode accepts it: all objects are closed, all fields are required,
-    /// and all keywords are supported.
+    /// Whether OpenAI's strict mode accepts the schema: all objects are closed, all fields are
+    /// required, and all keywords are supported.
     pub strict: bool,
 }
 
 impl ProviderSchema {
-    /// Converts a normalized schema.
+    /// Converts a normalized schema to the form that providers accept.
     #[must_use]
     pub fn new(schema: &Json) -> Self {
         let wrapped = schema.get("type") != Some(&"object".into());

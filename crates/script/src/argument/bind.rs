@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use quillet_core::{Map, MapTable, Value};
 
-/// The target of an argument's value.
+/// The position, the name, or both, to which an argument's value is bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArgumentSlot {
     /// The next position.
@@ -20,7 +20,7 @@ pub enum ArgumentSlot {
 pub struct EvaluatedArguments {
     /// Positional values; `None` is `undefined`.
     pub positional: Vec<Option<Value>>,
-    /// Named values. A name whose value is `undefined` is omitted.
+    /// Named values. Names whose value is `undefined` are omitted.
     pub named: MapTable,
     /// Whether an argument has a name with `=`, even if its value is `undefined`.
     has_names: bool,
@@ -29,7 +29,8 @@ pub struct EvaluatedArguments {
 }
 
 impl EvaluatedArguments {
-    /// Binds values to positions and names. A later value of the same name replaces an earlier one.
+    /// Binds values to positions and names. If a name occurs more than once, the last value is
+    /// used.
     pub fn new(items: impl IntoIterator<Item = (ArgumentSlot, Option<Value>)>) -> Self {
         let mut bound = EvaluatedArguments::default();
         for (slot, value) in items {
@@ -56,8 +57,9 @@ impl EvaluatedArguments {
         bound
     }
 
-    /// Returns all arguments as one value: a single positional value itself, several as a list, and
-    /// with any name an object with the positional values under `0`, `1`….
+    /// Returns all arguments as one value. A single positional value is returned unchanged, and
+    /// several become a list. If there are named values, the result is an object in which the keys
+    /// of positional values are `0`, `1`….
     #[must_use]
     pub fn value(&self) -> Option<Value> {
         if self.has_names {
@@ -71,7 +73,7 @@ impl EvaluatedArguments {
         }
     }
 
-    /// Returns an object with positional values under `0`, `1`… and named values.
+    /// Returns an object of all values. The keys of positional values are `0`, `1`….
     #[must_use]
     pub fn object(&self) -> Map {
         let mut table = MapTable::default();

@@ -10,8 +10,8 @@ use super::{Argument, ArgumentError, ArgumentReader, ArgumentValue};
 /// A choice between items.
 #[derive(Clone, Debug, Default)]
 pub struct ArgumentChoice {
-    /// The items: [`ArgumentValue::Literal`] or [`ArgumentValue::Template`], or an expression for
-    /// an item written as `?=…`.
+    /// The items. An item is an [`ArgumentValue::Literal`], an [`ArgumentValue::Template`], or an
+    /// expression if it is written as `?=…`.
     pub items: Vec<ArgumentValue>,
     /// Maximum number of picks, at least 1. Default: 1.
     pub max_pick: Option<u32>,
@@ -23,7 +23,7 @@ pub struct ArgumentChoice {
     pub prefix: Option<Arc<str>>,
     /// Text after each pick.
     pub suffix: Option<Arc<str>>,
-    /// Whether the picks are random instead of made by a model.
+    /// Whether items are picked at random instead of by a model.
     pub random: bool,
     /// Other named parameters, which are passed to the model call.
     pub options: Vec<Argument>,
@@ -39,7 +39,7 @@ const PARAMETERS: [&str; 6] = [
 ];
 
 impl ArgumentChoice {
-    /// Converts the choice to a value with evaluated items.
+    /// Converts the choice to a value that contains the evaluated items.
     #[must_use]
     pub fn to_value(&self, items: Vec<Value>) -> Value {
         let count = |count: u32| Value::Int(i64::from(count));

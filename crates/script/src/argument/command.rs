@@ -4,14 +4,14 @@ use quillet_core::Span;
 
 use super::{ArgumentError, ArgumentReader, Arguments, BareWordPolicy, parse_with, split};
 
-/// A call in text form: `test($参数="值")`.
+/// A call in text form, such as `test($参数="值")`.
 #[derive(Clone, Debug)]
 pub struct TextCommand {
-    /// Its name, including any mark before it.
+    /// The name of the call, including any mark before the name.
     pub name: String,
     /// Span of the name in the file.
     pub name_span: Span,
-    /// The arguments in the parentheses; empty without parentheses.
+    /// The arguments in the parentheses; empty if there are no parentheses.
     pub arguments: Arguments,
 }
 

@@ -64,15 +64,15 @@ pub enum ArgumentValue {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ArgumentError {
-    /// The problem in one sentence without a full stop.
+    /// The problem in one sentence, without a full stop.
     pub message: String,
     /// Span in the file.
     pub span: Span,
-    /// How to fix it.
+    /// How to fix the problem.
     pub help: Option<String>,
 }
 
-/// The meaning of a value that is not an expression.
+/// How a value that is not an expression is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BareWordPolicy {
     /// An error: `$print(hello world)` needs quotes.
@@ -89,7 +89,7 @@ pub fn parse(text: &str, base: Span) -> Result<Arguments, ArgumentError> {
     parse_with(text, base, BareWordPolicy::Refused)
 }
 
-/// Parses arguments with a policy for bare words.
+/// Parses arguments and handles bare words by the given policy.
 ///
 /// # Errors
 /// Returns the same errors as [`parse`].
@@ -120,8 +120,8 @@ fn is_comma(c: char, piece: &str) -> bool {
 }
 
 impl Argument {
-    /// Returns the target of its value. A bare name, or a path such as `a.b`, also binds to that
-    /// name.
+    /// Returns the position or name to which the argument's value is bound. A bare name or a path
+    /// such as `a.b` is bound both by position and by that name.
     #[must_use]
     pub fn slot(&self) -> ArgumentSlot {
         if let Some(name) = &self.name {
@@ -139,7 +139,7 @@ impl Argument {
         }
     }
 
-    /// Returns the span in the file for a part of its expression.
+    /// Converts a span in the argument's expression to a span in the file.
     #[must_use]
     pub fn place(&self, inner: Span) -> Span {
         let start = self.value_span.start + inner.start;

@@ -12,27 +12,28 @@ use crate::host::ModelHandle;
 use crate::run::EnforcedConstraint;
 use crate::text::bias::Bias;
 
-/// Everything that is needed for one model call.
+/// The input of one model call.
 #[derive(Clone, Debug)]
 pub struct ModelCall {
     /// The model.
     pub model: ModelHandle,
-    /// The rendered dialogue, with the system message first.
+    /// The rendered dialogue. The system message, if any, comes first.
     pub messages: Vec<Message>,
-    /// Settings of the answer.
+    /// Settings for the answer.
     pub settings: CallSettings,
     /// The required form of the answer.
     pub constraint: Option<Constraint>,
-    /// Text by the author after the answer in the same message. It is parsed together with the
-    /// answer if `response_format.conversionScope` is `message`.
+    /// The author's text that follows the answer in the same message. The suffix is parsed together
+    /// with the answer if `response_format.conversionScope` is `message`.
     pub suffix: String,
-    /// Tools that the model may call. The tools themselves check the permissions.
+    /// Tools that the model may call. Each tool checks the permissions itself.
     pub tools: Vec<Arc<dyn Tool>>,
-    /// Texts whose probability is changed: `((text:bias))`, already removed from the messages.
+    /// Strings that the model should use more or less often. The marks `((text:bias))` are already
+    /// removed from the messages.
     pub biases: Vec<Bias>,
     /// Seed of random choices.
     pub seed: u64,
-    /// Whether to report the request without sending it, so that the answer is empty.
+    /// Whether the request is only reported and not sent. The answer is then empty.
     pub dry: bool,
 }
 
@@ -58,16 +59,17 @@ impl ModelCall {
 /// Result of a model call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelAnswer {
-    /// The visible text without the thinking. For a choice, the options in their original spelling.
+    /// The visible text, without the model's thinking. For a choice, the selected options in their
+    /// original spelling.
     pub content: String,
-    /// The value in the requested format. `None` if no format was requested, or if the text has
-    /// another format and that is allowed.
+    /// The value in the requested format. `None` if no format was requested, or if the settings
+    /// allow text in another format.
     pub value: Option<Value>,
     /// The model's reasoning.
     pub thinking: Option<String>,
-    /// The complete text of the model, including its reasoning.
+    /// The complete output of the model, including its reasoning.
     pub original: String,
-    /// The reason why it ended.
+    /// The reason why the answer ended.
     pub finish_reason: FinishReason,
     /// The model name as reported by the provider.
     pub model: String,
@@ -77,7 +79,7 @@ pub struct ModelAnswer {
     pub retries: u32,
     /// How the constraint was enforced. The caller sets `variable`.
     pub enforced: Option<EnforcedConstraint>,
-    /// Tool calls in order.
+    /// Tool calls, in order.
     pub tools: Vec<ToolUse>,
     /// Warnings for the author.
     pub warnings: Vec<String>,
@@ -90,13 +92,13 @@ pub struct ToolUse {
     pub name: String,
     /// Its arguments.
     pub arguments: Value,
-    /// Its result, or an error message.
+    /// The result of the tool, or an error message.
     pub result: Result<Value, String>,
 }
 
 impl ModelAnswer {
-    /// Returns the whole result for `llmReturnResult` and listeners of `llm`: `{content,
-    /// finishReason, model, usage, retries, value?, thinking?, tools?}`.
+    /// Returns the complete result as an object for `llmReturnResult` and for listeners of `llm`:
+    /// `{content, finishReason, model, usage, retries, value?, thinking?, tools?}`.
     #[must_use]
     pub fn raw(&self) -> Map {
         // Values have no unsigned integers. In practice, no token count exceeds `i64`.

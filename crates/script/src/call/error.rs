@@ -7,18 +7,18 @@ use quillet_core::chat::{ModelError, ModelErrorKind};
 
 use crate::{ErrorKind, ScriptError};
 
-/// A model call without a usable answer.
+/// Error of a model call that produced no usable answer.
 #[derive(Clone, Debug)]
 pub struct CallError {
     /// The kind.
     pub kind: ErrorKind,
     /// The problem in one sentence without a full stop.
     pub message: String,
-    /// How to fix it.
+    /// How to fix the problem.
     pub help: Option<String>,
     /// The text that the model had written so far.
     pub partial: Option<String>,
-    /// The origin, if not the call itself.
+    /// The origin of the error, unless that is the call itself.
     pub cause: Option<Cause>,
 }
 
@@ -32,7 +32,7 @@ pub enum Cause {
 }
 
 impl CallError {
-    /// Creates an error of the call itself.
+    /// Creates an error whose origin is the call itself.
     #[must_use]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         CallError {
@@ -51,7 +51,7 @@ impl CallError {
         self
     }
 
-    /// Adds the text that the model had written, unless it is empty.
+    /// Adds the text that the model had written, unless the text is empty.
     #[must_use]
     pub fn partial(mut self, text: &str) -> Self {
         if !text.is_empty() {
@@ -60,7 +60,8 @@ impl CallError {
         self
     }
 
-    /// Converts it to a script error. The caller adds the location to the first diagnostic.
+    /// Converts the error to a script error. The caller must add the location to the first
+    /// diagnostic.
     #[must_use]
     pub fn into_script_error(self, source: &str) -> ScriptError {
         let (model, watcher) = match self.cause {

@@ -5,7 +5,8 @@ use quillet_core::{BoxFuture, Map, Value};
 
 use crate::ScriptError;
 
-/// Observes a call. The interpreter uses it to emit `llmRequest`, `llmStream` and similar events.
+/// Receives the events of a model call. The interpreter uses an observer to emit `llmRequest`,
+/// `llmStream` and similar events.
 pub trait CallObserver: Send + Sync {
     /// Handles an event. The call continues when the future is ready.
     ///

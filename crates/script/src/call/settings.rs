@@ -30,23 +30,23 @@ pub struct CallSettings {
     pub options: ChatOptions,
     /// The model name, or `provider://model`, for [`crate::host::ModelSource`].
     pub model: Option<String>,
-    /// `stream`; `None` leaves the decision to the engine.
+    /// `stream`: whether the answer is streamed; `None` leaves the decision to the engine.
     pub stream: Option<bool>,
     /// `continueOnLengthLimit`: whether an answer that reached the token limit is continued.
     pub continues: bool,
-    /// `maxRetry`: maximum number of continuations. Default 7.
+    /// `maxRetry`: maximum number of times an answer is continued. Default 7.
     pub retries: u32,
-    /// `maxToolRounds`: maximum number of turns with tool calls per answer. It is followed by one
-    /// turn without tools. Default 30.
+    /// `maxToolRounds`: maximum number of turns per answer in which the model calls tools. After
+    /// the last of these turns, the model gets one turn without tools. Default 30.
     pub tool_rounds: u32,
-    /// `minTailRepeatCount`: number of repetitions at the end after which an answer is cut. Default
-    /// 7; 0 means no limit.
+    /// `minTailRepeatCount`: number of repetitions at the end of an answer after which the answer
+    /// is truncated. Default 7; 0 disables the check.
     pub repeats: usize,
     /// `timeout`: maximum time for one answer. Default 120 s.
     pub timeout: Duration,
-    /// `idleTimeout`: maximum time without output of the model. Defaults to `timeout`.
+    /// `idleTimeout`: maximum time without output from the model. Defaults to `timeout`.
     pub idle: Duration,
-    /// All texts that end an answer.
+    /// All strings that end an answer.
     pub stops: Vec<String>,
     /// `shouldThink`.
     pub thinking: ThinkingSettings,
@@ -56,17 +56,17 @@ pub struct CallSettings {
     pub add_generation_prompt: bool,
     /// `response_format.type`, if not text.
     pub format: Option<AnswerFormat>,
-    /// `response_format.conversionScope`: whether the text around an answer in its message is
-    /// parsed together with it. Default yes (`message`).
+    /// `response_format.conversionScope`: whether the text before and after an answer in the same
+    /// message is parsed together with the answer. The default is yes (`message`).
     pub whole_message: bool,
-    /// `forceJson`: whether an unreadable answer is an error. `None` depends on `output` and the
-    /// format.
+    /// `forceJson`: whether an unreadable answer is an error. If `None`, `output` and the format
+    /// decide.
     pub force_json: Option<bool>,
     /// `strictOutput`: whether a value that violates its schema is an error. Default no.
     pub strict_output: bool,
     /// `naturalOutput`: whether `{{output}}` is in natural language. Default yes.
     pub natural_output: bool,
-    /// `autoBuildOutputPrompt`: whether `output` is described to the model. Default yes.
+    /// `autoBuildOutputPrompt`: whether the prompt describes `output` to the model. Default yes.
     pub output_prompt: bool,
 }
 
@@ -99,8 +99,8 @@ impl Default for CallSettings {
     }
 }
 
-/// Settings that scripts also set outside of `parameters`: at the top level of the front matter or
-/// in `prompt`. They are the defaults when parameters are merged.
+/// Settings that scripts can also set outside of `parameters`, at the top level of the front matter
+/// or in `prompt`. These values are the defaults when parameters are merged.
 pub const OUTSIDE_PARAMETERS: [&str; 7] = [
     "stop_words",
     "completion_delimiter",
@@ -134,8 +134,8 @@ const BESIDE: [&str; 15] = [
 ];
 
 impl CallSettings {
-    /// Returns the setting that a misspelled name probably means. `None` for valid settings and for
-    /// names that resemble none.
+    /// Returns the setting that a misspelled name probably means. Returns `None` for valid
+    /// settings, and for names that do not resemble any setting.
     #[must_use]
     pub fn meant(name: &str) -> Option<&'static str> {
         static NAMES: OnceLock<Vec<&'static str>> = OnceLock::new();
@@ -158,7 +158,7 @@ impl CallSettings {
     }
 
     /// Reads merged parameters (`parameters` < `prompt` < arguments of the call). Names that are
-    /// not settings are variables and ignored. Also returns warnings for the author.
+    /// not settings are treated as variables and ignored. Also returns warnings for the author.
     #[must_use]
     pub fn read(parameters: &Map) -> (CallSettings, Vec<String>) {
         let mut given = ParameterReader::new(parameters);
@@ -258,7 +258,8 @@ impl CallSettings {
     }
 
     /// Returns the form that `output` and these settings require. With a format and a schema, or
-    /// with `forceJson`, an unreadable answer is an error. With only a format, it stays text.
+    /// with `forceJson`, an unreadable answer is an error. With only a format, an unreadable answer
+    /// is kept as text.
     #[must_use]
     pub fn constraint(&self, output: Option<&Value>) -> Option<Constraint> {
         let force = self.force_json;

@@ -138,8 +138,8 @@ fn same(one: &MarkKind, other: &MarkKind) -> bool {
     }
 }
 
-/// Returns the spans to replace for renaming the variable at a byte offset. `None` if there is no
-/// variable, or if the new name is invalid.
+/// Returns the spans to replace to rename the variable at a byte offset. Returns `None` if no
+/// variable is at this offset, or if the new name is invalid.
 #[must_use]
 pub fn rename(document: &ScriptDocument, at: usize, name: &str) -> Option<Vec<Span>> {
     let mark = mark_at(document, at)?;

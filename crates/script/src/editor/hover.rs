@@ -11,17 +11,17 @@ use crate::answer::Inputs;
 use crate::directive::Directive;
 use crate::syntax::Script;
 
-/// The text of a hover and the span it describes.
+/// The text of a hover and the span that the text describes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hover {
-    /// The span it describes.
+    /// The span that the hover describes.
     pub span: Span,
     /// The text in Markdown.
     pub markdown: String,
 }
 
-/// Returns the hover at a byte offset, for a directive, variable, script, key or pattern. Elsewhere
-/// it shows the message as a model receives it.
+/// Returns the hover at a byte offset, for a directive, variable, script, key or pattern.
+/// Elsewhere, the hover shows the message as a model receives it.
 pub async fn hover(
     document: &ScriptDocument,
     at: usize,

@@ -6,22 +6,22 @@
 /// A front matter key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConfigKey {
-    /// Its full name, with the enclosing keys separated by dots.
+    /// The full name: the enclosing keys and the key itself, separated by dots.
     pub path: &'static str,
-    /// Its allowed values; empty if there is no fixed set.
+    /// The allowed values; empty if there is no fixed set.
     pub values: &'static [&'static str],
     /// Its description.
     pub doc: &'static str,
 }
 
-/// Returns the key at a path: `["parameters", "temperature"]`.
+/// Returns the key at a path, such as `["parameters", "temperature"]`.
 #[must_use]
 pub fn key(path: &[&str]) -> Option<&'static ConfigKey> {
     let path = path.join(".");
     KEYS.iter().find(|key| key.path == path)
 }
 
-/// Returns the keys directly below a path. An empty path is the front matter itself.
+/// Returns the keys directly below a path. An empty path stands for the front matter itself.
 pub fn below(path: &[&str]) -> impl Iterator<Item = &'static ConfigKey> {
     let parent = path.join(".");
     KEYS.iter()
@@ -32,7 +32,7 @@ pub fn below(path: &[&str]) -> impl Iterator<Item = &'static ConfigKey> {
 }
 
 impl ConfigKey {
-    /// Returns its own name.
+    /// Returns the key's own name, without the enclosing keys.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.path.rsplit('.').next().unwrap_or(self.path)

@@ -39,25 +39,25 @@ pub use tokens::tokens;
 /// A script that is open in an editor.
 #[derive(Clone, Debug)]
 pub struct ScriptDocument {
-    /// Its text and name.
+    /// The text and name of the script.
     pub source: Arc<ScriptSource>,
-    /// The parsed script, as far as it is valid.
+    /// The parsed script, without invalid parts.
     pub script: Arc<Script>,
     /// Problems found by the parser.
     pub findings: Vec<Diagnostic>,
 }
 
-/// The scripts and tools that a document may refer to.
+/// The scripts and tools that a document can refer to.
 #[derive(Clone, Copy, Debug)]
 pub struct EditorContext<'a> {
     /// The library of scripts.
     pub library: &'a dyn Library,
-    /// Tools from outside of scripts.
+    /// Tools that are defined outside of scripts.
     pub tools: &'a dyn Tools,
 }
 
 impl ScriptDocument {
-    /// Parses a text.
+    /// Parses the text of a script.
     ///
     /// ```
     /// use quillet_script::editor::ScriptDocument;
@@ -82,15 +82,15 @@ impl ScriptDocument {
         }
     }
 
-    /// Returns its text.
+    /// Returns the text of the script.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.source.text
     }
 }
 
-/// Returns all diagnostics of a document, sorted by location: those of the parser and those of
-/// `quillet check`.
+/// Returns all diagnostics of a document, sorted by location. This includes diagnostics of the
+/// parser and of `quillet check`.
 pub async fn diagnostics(document: &ScriptDocument, around: EditorContext<'_>) -> Vec<Diagnostic> {
     let mut found = document.findings.clone();
     found.extend(library::check(&document.script, around.library, around.tools).await);
@@ -98,7 +98,8 @@ pub async fn diagnostics(document: &ScriptDocument, around: EditorContext<'_>) -
     found
 }
 
-/// Formats a document in its canonical layout (`quillet fmt`). `None` if it is invalid.
+/// Formats a document in its canonical layout (`quillet fmt`). Returns `None` if the document is
+/// invalid.
 #[must_use]
 pub fn formatted(document: &ScriptDocument) -> Option<String> {
     format::format(&document.source).ok()

@@ -13,9 +13,9 @@ use crate::syntax::{Script, ScriptSource};
 /// A library in which open documents replace their files.
 #[derive(Clone, Debug)]
 pub struct Overlay {
-    /// The library below.
+    /// The library that contains the files.
     pub below: Arc<dyn Library>,
-    /// The open scripts by the absolute paths of their files.
+    /// The open scripts, by the absolute paths of their files.
     pub open: HashMap<PathBuf, Arc<Script>>,
 }
 

@@ -3,7 +3,7 @@
 //! The Language Server Protocol uses UTF-16 unless both sides negotiate bytes. Lines end with
 //! `\n`, `\r\n` or `\r`.
 
-/// Unit of columns.
+/// Unit in which columns are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Encoding {
     /// UTF-16 code units. An emoji has two.
@@ -13,7 +13,7 @@ pub enum Encoding {
     Utf8,
 }
 
-/// A position in a text.
+/// A position in a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EditorPosition {
     /// The line, from 0.
@@ -22,7 +22,7 @@ pub struct EditorPosition {
     pub character: u32,
 }
 
-/// Index of the lines of a text.
+/// Line index of a document, which converts between byte offsets and positions.
 ///
 /// ```
 /// use quillet_script::editor::position::{EditorPosition, Encoding, LineIndex};
@@ -40,7 +40,7 @@ pub struct LineIndex {
 }
 
 impl LineIndex {
-    /// Builds the index of a text.
+    /// Builds the line index of `text`.
     #[must_use]
     pub fn new(text: &str, encoding: Encoding) -> Self {
         let bytes = text.as_bytes();
@@ -56,8 +56,8 @@ impl LineIndex {
         LineIndex { starts, encoding }
     }
 
-    /// Returns the position of a byte offset. An offset inside a character is rounded down, and one
-    /// past the end is the end.
+    /// Returns the position of a byte offset. An offset inside a character is rounded down. An
+    /// offset past the end gives the end of the text.
     #[must_use]
     pub fn position(&self, text: &str, byte: usize) -> EditorPosition {
         let mut byte = byte.min(text.len());
@@ -73,8 +73,9 @@ impl LineIndex {
         }
     }
 
-    /// Returns the byte offset of a position. A column past the end of its line is that end, as in
-    /// the protocol. A line past the last one is the end of the text.
+    /// Returns the byte offset of a position. A column past the end of the line gives the end of
+    /// the line, as in the Language Server Protocol. A line after the last one gives the end of the
+    /// text.
     #[must_use]
     pub fn byte(&self, text: &str, position: EditorPosition) -> usize {
         let line = position.line as usize;

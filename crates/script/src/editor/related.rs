@@ -6,7 +6,8 @@ use super::ScriptDocument;
 use super::names::{MarkKind, NamedSymbol, marks};
 use crate::library::import::bare_name;
 
-/// Returns the declaration of the name that a diagnostic suggests for a misspelled one.
+/// Returns the place where the name that a diagnostic suggests (`did you mean …?`) is declared,
+/// with a message.
 #[must_use]
 pub fn related(document: &ScriptDocument, finding: &Diagnostic) -> Option<(Span, String)> {
     let name = finding

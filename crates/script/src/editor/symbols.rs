@@ -18,7 +18,7 @@ pub struct Symbol {
     pub detail: String,
     /// Its kind.
     pub kind: SymbolKind,
-    /// Its whole span.
+    /// The whole span of the symbol.
     pub span: Span,
     /// The span to select.
     pub name_span: Span,
@@ -200,8 +200,8 @@ fn detail(node: &Node) -> String {
     }
 }
 
-/// Returns the foldable ranges: the front matter, dialogues, and every instruction with several
-/// lines.
+/// Returns the foldable ranges: the front matter, dialogues, and every instruction that spans
+/// several lines.
 #[must_use]
 pub fn folds(document: &ScriptDocument) -> Vec<Span> {
     let mut found: Vec<Span> = reader::split(document.text()).front.into_iter().collect();

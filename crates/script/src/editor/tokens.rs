@@ -6,13 +6,13 @@ use super::ScriptDocument;
 use super::names::{MarkKind, NamedSymbol, marks_and_tokens};
 use crate::directive::Directive;
 
-/// Returns the semantic tokens of a script: YAML keys, values and comments, and within them the
-/// elements of the language: directives, functions, scripts, variables, roles, holes and templates
-/// in the format of the front matter. Tokens are in order, do not overlap, and start and end at
-/// character boundaries.
+/// Returns the semantic tokens of a script. These are YAML keys, values and comments, and the
+/// language elements inside values: directives, functions, scripts, variables, roles, holes and
+/// templates in the format that the front matter sets. Tokens are in order, do not overlap, and
+/// start and end at character boundaries.
 ///
-/// A text that YAML changed (escapes, folding) has only its YAML token. The number of tokens is
-/// limited, per text and in total; anything beyond has its YAML token too.
+/// A scalar that YAML changes by escapes or folding has only a YAML token. The number of tokens is
+/// limited, per scalar and in total. Beyond these limits, scalars have only YAML tokens.
 ///
 /// ```
 /// use std::sync::Arc;

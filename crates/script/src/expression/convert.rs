@@ -53,10 +53,11 @@ pub fn truthy(value: &Option<Value>) -> bool {
     }
 }
 
-/// Converts a value to a string like JavaScript's `String(value)`. A list joins its items with
-/// commas, and an object is `[object Object]`.
+/// Converts a value to a string like JavaScript's `String(value)`. The items of a list are joined
+/// with commas, and an object becomes `[object Object]`.
 ///
-/// The text of a list is cut off if it exceeds [`MAX_BYTES`] or the list is nested too deeply.
+/// The string for a list is truncated if it exceeds [`MAX_BYTES`], or if the list is nested too
+/// deeply.
 ///
 /// ```
 /// use quillet_core::Value;

@@ -15,9 +15,9 @@ pub enum DataError {
     Value(#[from] EvalError),
 }
 
-/// Parses JSON or a JavaScript object or list: keys without quotes, single quotes, trailing commas,
-/// comments, and names from `names` as values. An unknown name is `undefined`, so its field is
-/// omitted. An empty text is `undefined`.
+/// Parses JSON, or a JavaScript object or list. This includes unquoted keys, single quotes,
+/// trailing commas, comments, and values that are names in `names`. An unknown name is `undefined`,
+/// so a field with this value is omitted. An empty string is `undefined`.
 ///
 /// # Errors
 /// The text is invalid, or needs the JavaScript engine, which data may not use.

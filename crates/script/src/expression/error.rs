@@ -10,7 +10,7 @@ use quillet_core::Span;
 pub struct SyntaxError {
     /// The problem in one sentence without a full stop.
     pub message: String,
-    /// Its location, as a byte range of the expression.
+    /// The location of the error, as a byte range of the expression.
     pub span: Span,
 }
 

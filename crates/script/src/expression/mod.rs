@@ -42,7 +42,7 @@ pub use number::{format_number, from_number, parse_number};
 #[derive(Clone, Debug)]
 pub struct Expression(Arc<tree::ExprNode>);
 
-/// Result of parsing a text.
+/// Result of parsing an expression.
 #[derive(Clone, Debug)]
 pub enum ParsedExpression {
     /// An expression that this module evaluates.
@@ -54,7 +54,7 @@ pub enum ParsedExpression {
 }
 
 impl Expression {
-    /// Parses an expression.
+    /// Parses the source text of an expression.
     #[must_use]
     pub fn parse(text: &str) -> ParsedExpression {
         match parser::parse(text) {
@@ -73,7 +73,7 @@ impl Expression {
         evaluate::evaluate(&self.0, names)
     }
 
-    /// Returns the names it uses, in the order of the text.
+    /// Returns the names that the expression uses, in source order.
     #[must_use]
     pub fn names(&self) -> Vec<NameUse> {
         names::names(&self.0)

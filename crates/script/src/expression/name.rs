@@ -40,8 +40,8 @@ impl NameResolver for Map {
 pub struct NameUse {
     /// The name, without `this.`.
     pub name: Arc<str>,
-    /// Whether it was written `this.name`.
+    /// Whether the name was written as `this.name`.
     pub this: bool,
-    /// Its location, as a byte range of the expression.
+    /// The location of the name, as a byte range of the expression.
     pub span: Span,
 }

@@ -4,7 +4,8 @@ use quillet_core::Value;
 
 use super::characters::{is_space, radix_prefix};
 
-/// Converts a number to a value: integers that fit 64 bits become `Int`, but `-0` stays a float.
+/// Converts a number to a value. An integer that fits in 64 bits becomes `Int`, except `-0`, which
+/// stays a float.
 ///
 /// ```
 /// use quillet_core::Value;

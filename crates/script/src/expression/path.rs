@@ -8,7 +8,7 @@ use std::sync::Arc;
 use quillet_core::value::MAX_DEPTH;
 use quillet_core::{Map, MapTable, Value, ValueList};
 
-/// Maximum index that a list is extended to, because a typo must not use up all memory.
+/// Maximum index up to which a list is extended. The limit prevents a typo from using all memory.
 pub const MAX_INDEX: usize = 1 << 16;
 
 /// A segment of a path.
@@ -34,7 +34,7 @@ pub enum PathError {
     Depth,
 }
 
-/// Parses a path.
+/// Parses a path such as `a.b[0]`.
 ///
 /// # Errors
 /// [`PathError::Syntax`], [`PathError::Depth`].
@@ -94,8 +94,8 @@ pub fn get<'a>(value: &'a Value, path: &[PathSegment]) -> Option<&'a Value> {
         })
 }
 
-/// Returns a copy of `value` with `new` at the path. Missing objects and lists on the path are
-/// created, and any other value there is replaced.
+/// Returns a copy of `value` in which the value at the path is `new`. Missing objects and lists on
+/// the path are created. Values on the path that are neither are replaced.
 ///
 /// # Errors
 /// [`PathError::Index`], [`PathError::Depth`].
@@ -160,8 +160,8 @@ fn put_item(
     Ok(Value::List(ValueList::new(items)))
 }
 
-/// Returns a copy of `value` without the value at the path, or `None` if it does not exist. A list
-/// item is removed and the later ones move up.
+/// Returns a copy of `value` without the value at the path, or `None` if no value exists there. If
+/// a list item is removed, the items after it move up.
 #[must_use]
 pub fn unset(value: &Value, path: &[PathSegment]) -> Option<Value> {
     let (last, before) = path.split_last()?;

@@ -12,8 +12,8 @@ use super::thread::STACK;
 use super::wire;
 use super::worker;
 
-/// Serves one run: sends the greeting, receives the limits, and works until its input ends or
-/// JavaScript exceeds a limit. When the input ends, `leave` is called and must end the process,
+/// Serves one run. Sends the greeting, receives the limits, and processes jobs until the input ends
+/// or JavaScript exceeds a limit. When the input ends, `leave` is called and must end the process,
 /// because JavaScript may be inside an operation that cannot be interrupted.
 ///
 /// # Errors

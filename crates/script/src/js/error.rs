@@ -37,7 +37,7 @@ pub enum JsErrorKind {
     Missing,
 }
 
-/// A position in a piece of code. Both numbers count from 1, columns in characters.
+/// A position in code. Both numbers count from 1, columns in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodePosition {
     /// The line, from 1.
@@ -51,9 +51,9 @@ pub struct CodePosition {
 pub struct StackFrame {
     /// The function name, or empty.
     pub function: String,
-    /// The code that contains it.
+    /// The code that contains the frame.
     pub code: Code,
-    /// Its position in that code.
+    /// The position in that code.
     pub place: CodePosition,
 }
 
@@ -68,20 +68,19 @@ pub enum Code {
     File(String),
 }
 
-/// An error of JavaScript, or of something that it called.
+/// An error in JavaScript, or in a function that JavaScript called.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JsError {
     /// The kind.
     pub kind: JsErrorKind,
-    /// The message as JavaScript formats it: `TypeError: x is not a function`.
+    /// The message as JavaScript formats it, such as `TypeError: x is not a function`.
     pub message: String,
     /// The thrown value, if it is not an `Error`.
     pub value: Option<Value>,
     /// The stack, innermost frame first, without frames of the engine itself.
     pub stack: Vec<StackFrame>,
-    /// A mark that the runtime set on its own error ([`JsError::marked`]). It stays on the
-    /// exception while that passes through JavaScript, so that the runtime can find the original
-    /// error.
+    /// A number that identifies an error of the runtime ([`JsError::marked`]). JavaScript
+    /// exceptions keep the mark, so that the runtime can find the original error.
     pub mark: Option<u64>,
 }
 
@@ -104,7 +103,7 @@ impl JsError {
         JsError::new(JsErrorKind::Thrown, message)
     }
 
-    /// Returns the error with a mark of the runtime.
+    /// Sets the mark by which the runtime recognizes the error.
     #[must_use]
     pub fn marked(mut self, mark: u64) -> Self {
         self.mark = Some(mark);

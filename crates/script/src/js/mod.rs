@@ -70,10 +70,11 @@ pub use wasm_shape::{WasmBounds, WasmExport};
 pub struct JsOptions {
     /// Limits.
     pub bounds: WorkerLimits,
-    /// Thread or process.
+    /// Whether JavaScript runs in a thread or in a process.
     pub transport: Transport,
-    /// Folders from which modules are loaded: those of the script, its library and its project.
-    /// Links cannot lead outside them. Relative paths of `fs` start in the first folder.
+    /// Folders from which modules are loaded: the folders of the script, of its library, and of its
+    /// project. Symbolic links cannot lead outside of these folders. Relative paths of `fs` start
+    /// in the first folder.
     pub roots: Vec<PathBuf>,
     /// Permissions; `read` and `write` enable Node's `fs`.
     pub grants: Grants,
@@ -98,25 +99,27 @@ pub enum Transport {
 /// The result of a call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CallResult {
-    /// The returned value. Promises are awaited.
+    /// The returned value. If the function returns a promise, this is the value that the promise
+    /// resolves to.
     pub value: JsValueRef,
-    /// The arguments after the call, with changes such as `event.stopped = true`.
+    /// The arguments after the call, including changes that the function made, such as
+    /// `event.stopped = true`.
     pub arguments: Vec<JsValueRef>,
 }
 
 /// A defined function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DefinedFunction {
-    /// Its id for calls.
+    /// The function id, which calls use.
     pub id: FunctionId,
-    /// Its name and parameters.
+    /// The function's name and parameters.
     pub signature: Signature,
 }
 
 /// An imported module.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportedModule {
-    /// Its id for `JsTarget::Export(module, names)`.
+    /// The module id, for `JsTarget::Export(module, names)`.
     pub module: ModuleId,
     /// Its exports.
     pub exports: Vec<ModuleExport>,
@@ -131,8 +134,8 @@ const DEEPEST: u32 = quillet_core::value::MAX_DEPTH - 1;
 /// Number of restarts for a job whose worker ended before it began.
 const RESTARTS: usize = 2;
 
-/// The JavaScript of one run. Cheap to create, because the thread or process starts with the first
-/// job.
+/// The JavaScript engine of one run. Creating it is cheap, because the thread or process is started
+/// by the first job.
 #[derive(Debug)]
 pub struct Js {
     options: JsOptions,
@@ -180,7 +183,7 @@ impl Worker {
 }
 
 impl Js {
-    /// Creates the JavaScript of a run.
+    /// Creates the JavaScript engine of a run.
     #[must_use]
     pub fn new(options: JsOptions) -> Self {
         Js {
@@ -198,7 +201,7 @@ impl Js {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Defines a function of a script, in any notation. Only its signature is parsed. Its body is
+    /// Defines a function of a script, in any notation. Only its signature is parsed. The body is
     /// compiled on the first call, or by [`Js::check`].
     ///
     /// # Errors
@@ -238,8 +241,8 @@ impl Js {
             .map(drop)
     }
 
-    /// Evaluates an expression (`?=`). Bare names are looked up in the runtime first, then in
-    /// JavaScript. `this` is the runtime, and `await` is allowed.
+    /// Evaluates an expression (`?=`). Bare names are looked up first in the [`Runtime`], then in
+    /// JavaScript. `this` is the [`Runtime`], and `await` is allowed.
     ///
     /// # Errors
     /// Kind `Unknown` names an undefined name. Other kinds are described in [`JsErrorKind`].
@@ -258,7 +261,7 @@ impl Js {
         }
     }
 
-    /// Calls a function with the runtime as `this`.
+    /// Calls a function, with the [`Runtime`] as `this`.
     ///
     /// # Errors
     /// The exception that the function threw, or the limit that it exceeded.
@@ -296,7 +299,7 @@ impl Js {
     }
 
     /// Imports a module: a file relative to the script (`./lib.js`), a package, or a Node module
-    /// (`path`), without the prefix `js:`. `from` is the script's file.
+    /// (`path`). Omit the prefix `js:`. `from` is the script's file.
     ///
     /// # Errors
     /// Kind `Module` if it is not found, is outside the roots or has a syntax error; otherwise the

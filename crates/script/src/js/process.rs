@@ -12,7 +12,7 @@ use super::mailbox::WorkerMailbox;
 use super::protocol::{ToWorker, WorkerLimits};
 use super::wire;
 
-/// The command that starts a worker process: a program that calls [`super::serve_process`].
+/// The command that starts a worker process. The program must call [`super::serve_process`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkerProgram {
     /// The program's file.
@@ -71,8 +71,8 @@ impl Drop for ProcessKillGuard {
     }
 }
 
-/// A pool of processes. Each run takes one, which is replaced after the run. A process never serves
-/// two runs.
+/// A pool of processes. Each run takes one process, which is replaced after the run. A process
+/// never serves two runs.
 #[derive(Debug)]
 pub struct JsPool {
     program: WorkerProgram,
@@ -81,7 +81,7 @@ pub struct JsPool {
 }
 
 impl JsPool {
-    /// Creates a pool of `size` processes. [`JsPool::fill`] starts them.
+    /// Creates a pool of `size` processes. Call [`JsPool::fill`] to start the processes.
     #[must_use]
     pub fn new(program: WorkerProgram, size: usize) -> Self {
         JsPool {
@@ -91,7 +91,7 @@ impl JsPool {
         }
     }
 
-    /// Starts the missing processes.
+    /// Starts processes until the pool is full.
     ///
     /// # Errors
     /// The program cannot be started.

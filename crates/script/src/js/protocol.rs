@@ -11,16 +11,17 @@ use super::error::JsError;
 use super::id::{FunctionId, ModuleId};
 use super::runtime::{ConsoleLevel, JsTarget, JsValueRef, LookupResult};
 
-/// Limits of a worker: the first message to a worker process.
+/// Limits of a worker, which are the first message to a worker process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerLimits {
-    /// Computing time of one job, excluding waits. Default 5 s.
+    /// Maximum computing time of one job, excluding waits. Default 5 s.
     pub time: Duration,
-    /// Memory of all JavaScript of the run, in bytes. Default 64 MiB.
+    /// Maximum memory for all JavaScript of the run, in bytes. Default 64 MiB.
     pub memory: usize,
-    /// Stack size in bytes. Default 512 KiB, maximum 16 MiB.
+    /// Maximum stack size in bytes. Default 512 KiB, maximum 16 MiB.
     pub stack: usize,
-    /// Values that must be the same on a replay. If set, timers are not available. Default `None`.
+    /// Environment values that must be the same on a replay. If set, timers are not available.
+    /// Default `None`.
     #[serde(default)]
     pub fixed: Option<FixedEnvironment>,
 }
@@ -49,9 +50,9 @@ pub struct FixedEnvironment {
 /// A function from a script's text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FunctionSource {
-    /// Its code as written.
+    /// The code as written.
     pub code: String,
-    /// `__filename`: the script that defines it, or empty.
+    /// `__filename`: the script that defines the function, or empty.
     pub filename: String,
     /// `__dirname`: the folder that relative module paths start from, or empty.
     pub dirname: String,
@@ -207,7 +208,7 @@ pub(crate) enum JobResult {
 /// An export of a module.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModuleExport {
-    /// Its name; `default` for the default export.
+    /// The name of the export; `default` for the default export.
     pub name: String,
     /// Its kind.
     pub kind: ExportKind,

@@ -23,7 +23,7 @@ const LARGEST: u64 = 64 << 20;
 /// Environment variables that are needed to find and start the interpreter.
 const NEEDED: [&str; 4] = ["HOME", "LANG", "PATH", "SystemRoot"];
 
-/// The Python interpreter of one run, started by the first call.
+/// The Python interpreter of one run. The first call starts the interpreter.
 #[derive(Debug)]
 pub struct Python {
     granted: bool,
@@ -44,11 +44,11 @@ struct PythonDefinition {
 /// A defined Python function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PythonFunction {
-    /// Its id for calls.
+    /// The function id, which calls use.
     pub id: FunctionId,
     /// Its name.
     pub name: String,
-    /// Its parameters, to order named arguments.
+    /// The parameters, which determine the order of named arguments.
     pub parameters: Vec<Parameter>,
 }
 
@@ -71,7 +71,8 @@ struct Interpreter {
 }
 
 impl Python {
-    /// Creates the Python of one run. `granted` is `grants.run`; `time` limits each call.
+    /// Creates the Python interpreter of one run. `granted` is `grants.run`; `time` limits each
+    /// call.
     #[must_use]
     pub fn new(granted: bool, time: Duration) -> Self {
         Python {
@@ -91,8 +92,8 @@ impl Python {
     /// the same script can call each other.
     ///
     /// # Errors
-    /// Kind `Denied` names the missing permission. Kind `Syntax` means that the code does not start
-    /// with `def name(…)`.
+    /// Kind `Denied` names the missing permission. Returns an error of kind `Syntax` if the code
+    /// does not start with `def name(…)`.
     pub fn define(&self, code: &str, file: &str) -> Result<PythonFunction, JsError> {
         if !self.granted {
             return Err(JsError::new(

@@ -20,7 +20,8 @@ pub enum JsValueRef {
 }
 
 impl JsValueRef {
-    /// Returns the data. `undefined` and functions give `None`, because JSON has neither.
+    /// Returns the value if it is data. The result is `None` for `undefined` and for functions,
+    /// because JSON has neither.
     #[must_use]
     pub fn value(self) -> Option<Value> {
         match self {
@@ -92,7 +93,7 @@ impl std::fmt::Debug for HostCallResult<'_> {
     }
 }
 
-/// Level of a `console` line.
+/// Level of a line that JavaScript writes to `console`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ConsoleLevel {
     /// `console.debug`, `console.log`, `console.info`.
@@ -103,9 +104,9 @@ pub enum ConsoleLevel {
     Error,
 }
 
-/// The host as seen by one JavaScript job, through `this` and bare names.
+/// Access of one JavaScript job to the host, through `this` and bare names.
 ///
-/// The methods must not block. They are called only within the future of the job that uses them.
+/// The methods must not block. The methods are called only while the future of their job is polled.
 pub trait Runtime: Send + Sync {
     /// Returns the value of a name, including its `$` if it was written with one.
     fn get(&self, name: &str) -> LookupResult;

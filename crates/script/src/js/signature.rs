@@ -9,33 +9,34 @@ use super::id::FunctionId;
 /// A parameter of a function.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parameter {
-    /// Its name; empty if it is destructured (`{a, b}`, `[a, b]`).
+    /// The parameter's name; empty if the parameter is destructured (`{a, b}`, `[a, b]`).
     pub name: String,
-    /// The keys that it is destructured into: `a`, `b` for `{a, b: c = 1}`.
+    /// The keys that a destructured parameter reads: `a` and `b` for `{a, b: c = 1}`.
     pub keys: Vec<String>,
-    /// Whether it is destructured as an object. Named arguments are then passed as one object.
+    /// Whether the parameter is destructured as an object. Named arguments are then passed as one
+    /// object.
     pub object: bool,
-    /// Whether it is a rest parameter: `...rest`.
+    /// Whether the parameter is a rest parameter (`...rest`).
     pub rest: bool,
-    /// Whether it has a default.
+    /// Whether the parameter has a default value.
     pub optional: bool,
 }
 
 /// The signature of a function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Signature {
-    /// Its name; empty for an anonymous function.
+    /// The function's name; empty for an anonymous function.
     pub name: String,
-    /// Its parameters in order.
+    /// The parameters, in order.
     pub parameters: Vec<Parameter>,
-    /// Whether it is `async`.
+    /// Whether the function is `async`.
     pub is_async: bool,
     /// Byte offset where `function ` must be inserted to make the code an expression.
     pub(crate) keyword: Option<usize>,
 }
 
-/// Parses the signature of a function in any form that scripts use: with or without `function`,
-/// `async`, arrow functions, anonymous functions, and with comments before it.
+/// Parses the signature of a function in any form that scripts use. The keyword `function` is
+/// optional; `async`, arrow functions, anonymous functions and leading comments are supported.
 ///
 /// # Errors
 /// Kind `Syntax`: the missing element and its position.

@@ -14,7 +14,8 @@ use super::error::{JsError, JsErrorKind};
 use super::{WasmBounds, WasmExport};
 use crate::expression::from_number;
 
-/// A loaded module. Its memory persists between calls, which run one at a time.
+/// A loaded WebAssembly module. The module's memory persists between calls. Calls run one at a
+/// time.
 #[derive(Debug)]
 pub struct Wasm {
     exports: Vec<WasmExport>,
@@ -71,14 +72,15 @@ impl Wasm {
         })
     }
 
-    /// Returns the exported functions in order.
+    /// Returns the exported functions, in order.
     #[must_use]
     pub fn exports(&self) -> &[WasmExport] {
         &self.exports
     }
 
-    /// Calls an exported function with numbers. As in WebAssembly's JavaScript API, integer
-    /// parameters truncate fractions and wrap around. Missing arguments are 0.
+    /// Calls an exported function and passes numbers as arguments. As in WebAssembly's JavaScript
+    /// API, arguments for integer parameters are truncated to integers and wrap around. Missing
+    /// arguments are 0.
     ///
     /// # Errors
     /// Kind `Module` if there is no such export; `Thrown` for an argument that is not a number, or

@@ -14,7 +14,7 @@ const WASM: FeatureDisabled = FeatureDisabled {
     feature: "wasm",
 };
 
-/// A loaded module. Without the feature there are none.
+/// A loaded WebAssembly module. Without the crate feature, this type has no values.
 #[derive(Debug)]
 pub struct Wasm(Infallible);
 
@@ -27,13 +27,13 @@ impl Wasm {
         Err(JsError::new(JsErrorKind::Missing, WASM.to_string()))
     }
 
-    /// Returns the exported functions in order.
+    /// Returns the exported functions, in order.
     #[must_use]
     pub fn exports(&self) -> &[WasmExport] {
         match self.0 {}
     }
 
-    /// Calls an exported function with numbers.
+    /// Calls an exported function and passes numbers as arguments.
     ///
     /// # Errors
     /// Never called, because no module can be loaded.

@@ -1,13 +1,14 @@
 //! Limits and exports of a wasm module, available with and without the feature `wasm`.
 
-/// Limits of one module. Each has an error that names it.
+/// Limits of one WebAssembly module. When a limit is exceeded, the error names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WasmBounds {
-    /// Size of the module file in bytes. Default 16 MiB.
+    /// Maximum size of the module file in bytes. Default 16 MiB.
     pub bytes: usize,
-    /// Total size of its memories in bytes. Default 64 MiB.
+    /// Maximum total size of the module's memories in bytes. Default 64 MiB.
     pub memory: usize,
-    /// Approximate number of instructions per call. Default 500,000,000, or one to two seconds.
+    /// Approximate maximum number of instructions per call. The default of 500,000,000 takes one to
+    /// two seconds.
     pub fuel: u64,
 }
 
@@ -26,8 +27,8 @@ impl Default for WasmBounds {
 pub struct WasmExport {
     /// Its name.
     pub name: String,
-    /// Types of its parameters: `i32`, `i64`, `f32`, `f64`.
+    /// Types of the parameters: `i32`, `i64`, `f32`, `f64`.
     pub parameters: Vec<&'static str>,
-    /// Types of its results.
+    /// Types of the results.
     pub results: Vec<&'static str>,
 }

@@ -24,7 +24,7 @@ const SCRIPTS: [(&str, &str); 7] = [
 pub struct BuiltinLibrary;
 
 impl BuiltinLibrary {
-    /// Returns the built-in script with an id, with or without `.ai.yaml`.
+    /// Returns the built-in script that has this id. The extension `.ai.yaml` is optional.
     ///
     /// # Errors
     /// Never fails; the return type is the same for all libraries.

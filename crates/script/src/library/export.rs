@@ -27,7 +27,7 @@ pub enum ExportItem {
     Script(ImportItem),
 }
 
-/// Parses the `export` key of a front matter. Returns the exports in order.
+/// Parses the `export` key of a front matter and returns the exports, in order.
 ///
 /// # Errors
 /// Returns all errors in it, each with its location and the fix.

@@ -17,15 +17,16 @@ use super::import::{
 use super::name;
 use crate::syntax::{Script, ScriptSource};
 
-/// The effect of importing a script.
+/// The names and initialization steps that importing a script adds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptExports {
-    /// Name of the object that contains the bindings, for `"*"` or a custom name. The object is
-    /// also a function that runs the script. `None` binds the names individually.
+    /// Name of the object that contains the bindings, if the import uses `"*"` or a custom name.
+    /// The object is also a function that runs the script. If `None`, each name is bound
+    /// individually.
     pub namespace: Option<String>,
     /// Names without `$` and their targets, in order.
     pub bindings: Vec<Binding>,
-    /// Initialization steps in order, which run after the functions of the script are declared.
+    /// Initialization steps, in order. They run after the functions of the script are declared.
     pub initialize: Vec<Initialize>,
 }
 
@@ -36,7 +37,7 @@ pub struct Binding {
     pub name: String,
     /// The target.
     pub what: ExportedItem,
-    /// Whether templates can call it.
+    /// Whether templates can call the binding.
     pub template: bool,
 }
 
@@ -64,7 +65,7 @@ pub enum Initialize {
     Function(String),
 }
 
-/// Returns the effect of importing a script.
+/// Returns the names and initialization steps that importing a script adds.
 ///
 /// # Errors
 /// Returns the errors in its exports, and each listed name that does not exist, with the most
@@ -289,8 +290,9 @@ fn is_entry(script: &Script) -> bool {
     folder.is_some() && folder == stem
 }
 
-/// Returns the initializer of a loaded JavaScript module, if it has one and the import enables it.
-/// It is called with `(data, caller)`; `this` is the importing script.
+/// Returns the initializer of a loaded JavaScript module, if the module has an initializer and the
+/// import enables it. The initializer is called with `(data, caller)`, and `this` is the importing
+/// script.
 #[must_use]
 pub fn js_initializer<'a>(
     import: &ImportItem,

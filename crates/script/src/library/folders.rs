@@ -26,11 +26,11 @@ pub const MAX_FILE: u64 = 64 << 20;
 /// Maximum number of scripts in the cache.
 const MOST_KEPT: usize = 1_000;
 
-/// Finds scripts in folders: first in the folder of the script that contains the name, then in the
-/// roots in order. In a root it looks first by path, then by file name or `_id` in folders at most
-/// four levels deep.
+/// Finds scripts in folders. A name is looked up in the folder of the script that uses the name,
+/// and then in each root, in order. In a root, scripts are found first by path, then by file name
+/// or `_id` in folders at most four levels deep.
 ///
-/// The subfolders of a root are indexed once, when a name first needs them.
+/// The subfolders of a root are indexed once, when they are first searched.
 #[derive(Clone, Debug)]
 pub struct Folders {
     shelves: Arc<FolderCache>,

@@ -30,23 +30,24 @@ const OWN: [&str; 10] = [
     "contentType",
 ];
 
-/// A script with everything that it inherits.
+/// A script that is merged with everything it inherits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResolvedScript {
     /// The script itself.
     pub script: Arc<Script>,
     /// Its id.
     pub id: String,
-    /// Its front matter merged over that of its parents, as plain values. A function (`!fn`) is
-    /// only its code here. Code that needs the function itself (`on:`) reads the front matter of
-    /// `bodies`.
+    /// The front matter as plain values. The script's own values override those of its parents. A
+    /// function (`!fn`) is represented by its code. To get the function itself, as `on:` needs it,
+    /// read the front matter of `bodies`.
     pub config: Map,
-    /// Scripts whose bodies run, in order: parents first, the script itself last.
+    /// Scripts whose bodies run, in order. Parents come first, and the script itself is last.
     pub bodies: Vec<Arc<Script>>,
-    /// Callable functions: the declaring script and the index in its `functions`. A child's
-    /// function replaces one with the same name in a parent.
+    /// Callable functions. Each is given by the script that declares it and the index in that
+    /// script's `functions`. A child's function replaces a parent's function that has the same
+    /// name.
     pub functions: Vec<(Arc<Script>, usize)>,
-    /// Ids of `bodies`.
+    /// Ids of the scripts in `bodies`.
     pub lineage: Vec<String>,
 }
 

@@ -8,7 +8,7 @@ use super::Library;
 use crate::error::ScriptError;
 use crate::syntax::{Script, ScriptSource};
 
-/// Libraries in order of precedence: each name is looked up until a library has it.
+/// Libraries in order of precedence. The first library that contains a name provides the script.
 #[derive(Clone, Debug)]
 pub struct LayeredLibrary {
     layers: Vec<Arc<dyn Library>>,

@@ -21,7 +21,8 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Creates a library of files. Those with a script extension are parsed immediately.
+    /// Creates a library from the names and contents of files. Files with a script extension are
+    /// parsed immediately.
     #[must_use]
     pub fn new<N: Into<String>, T: AsRef<[u8]>>(files: impl IntoIterator<Item = (N, T)>) -> Self {
         let mut memory = Memory::default();
@@ -31,8 +32,8 @@ impl Memory {
         memory
     }
 
-    /// Adds a parsed script or its error. It can be found by its file name, by its own `_id` and by
-    /// `id`.
+    /// Adds a parsed script or its error. The script can be found by its file name, by its own
+    /// `_id` and by `id`.
     pub fn add(&mut self, id: &str, file: String, script: Result<Arc<Script>, ScriptError>) {
         self.ids.insert(id.to_owned(), file.clone());
         if let Ok(script) = &script {

@@ -8,10 +8,10 @@ use super::Library;
 use crate::error::{ErrorKind, ScriptError};
 use crate::syntax::{Script, ScriptSource};
 
-/// Finds a script by a name in another script.
+/// Finds a script by the name that another script uses for it.
 ///
-/// Kind `NotFound` with the most similar id, or an error of the library. Always has the location of
-/// the name.
+/// Returns an error of kind `NotFound`, which suggests the most similar id, or an error of the
+/// library. The error always contains the location of the name.
 pub async fn demand(
     library: &dyn Library,
     name: &str,

@@ -40,7 +40,7 @@ pub enum NameError {
 
 /// Checks whether a name may be looked up.
 ///
-/// Returns the reason why the name is rejected.
+/// Returns the reason if the name is rejected.
 pub fn check(name: &str) -> Result<(), NameError> {
     let lower = name.to_ascii_lowercase();
     let drive = matches!(name.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic());
@@ -103,7 +103,8 @@ pub(crate) fn folder(path: &str) -> &str {
     path.rfind('/').map_or("", |slash| &path[..slash])
 }
 
-/// Returns a script's id: the `_id` of its front matter, or else its file name without `.ai.yaml`.
+/// Returns a script's id: the `_id` in the front matter, or the file name without `.ai.yaml` if
+/// there is no `_id`.
 #[must_use]
 pub fn id(script: &Script) -> &str {
     let own = script.config.get("_id").and_then(|node| node.text());

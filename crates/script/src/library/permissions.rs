@@ -22,7 +22,7 @@ another name for a variable";
 const HELP: &str = "write for example `permissions: {ai: {call: [\"w*\", \"!search\"]}}`";
 
 /// Returns the tools that models may call according to the script's own front matter, or `None` if
-/// it does not specify them.
+/// the front matter does not specify them.
 ///
 /// # Errors
 /// Returns all errors in it, with locations.
@@ -43,8 +43,8 @@ pub fn permissions(script: &Script) -> Result<Option<Permissions>, Vec<Diagnosti
     }
 }
 
-/// Returns the tools that need approval according to the script's own front matter. Empty if it
-/// does not specify any.
+/// Returns the tools that need approval according to the script's own front matter. The result is
+/// empty if the front matter does not specify any.
 ///
 /// # Errors
 /// Returns all errors in it, with locations.

@@ -9,7 +9,7 @@ use super::{BuiltinLibrary, Folders, LayeredLibrary, Library, name};
 use crate::error::{ErrorKind, ScriptError};
 use crate::syntax::Script;
 
-/// A script and the library for the scripts that it uses.
+/// A script, and the library that contains the scripts it uses.
 #[derive(Clone, Debug)]
 pub struct OpenedScript {
     /// The script.
@@ -18,11 +18,12 @@ pub struct OpenedScript {
     pub library: Arc<dyn Library>,
 }
 
-/// Opens the argument of `quillet run`: a script file with or without its extension, the folder of
-/// a package, or an id that is looked up in the search path and then among the built-in scripts.
+/// Opens the script that the argument of `quillet run` refers to. The argument is a script file,
+/// whose extension is optional, the folder of a package, or an id. Ids are looked up in the search
+/// path and then among the built-in scripts.
 ///
-/// The script does not exist (the error suggests the most similar id) or is invalid, or a folder
-/// cannot be opened.
+/// Fails if the script does not exist or is invalid, or if a folder cannot be opened. For an
+/// unknown script, the error suggests the most similar id.
 pub async fn open(what: &str, search: &[PathBuf]) -> Result<OpenedScript, ScriptError> {
     let file = file_of(Path::new(what)).map(linked);
     let own = file.as_deref().map(folder_of);

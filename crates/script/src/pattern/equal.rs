@@ -4,8 +4,9 @@ use quillet_core::Value;
 
 use crate::expression::{parse_number, to_js_string};
 
-/// Returns whether two values are equal in a pattern. A number equals its digits, because models
-/// answer in text. No other types are converted, so that `0` does not equal the empty text.
+/// Returns whether a pattern treats two values as equal. A number equals a string of its digits,
+/// because models answer in text. No other types are converted, so `0` does not equal the empty
+/// string.
 #[must_use]
 pub fn equal(a: &Option<Value>, b: &Option<Value>) -> bool {
     match (a, b) {

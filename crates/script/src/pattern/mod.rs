@@ -48,14 +48,14 @@ impl BranchPattern {
         parse::pattern(key, base).map(|root| BranchPattern { root })
     }
 
-    /// Returns whether it is `_`, the branch that runs if no other matches.
+    /// Returns whether the pattern is `_`, whose branch runs if no other pattern matches.
     #[must_use]
     pub fn is_else(&self) -> bool {
         matches!(self.root, PatternNode::Any)
     }
 
-    /// Returns the expression if the pattern is only that. If it needs an engine, the caller must
-    /// evaluate it.
+    /// Returns the expression if the pattern consists only of an expression. The caller must
+    /// evaluate an expression that needs an engine.
     #[must_use]
     pub fn code(&self) -> Option<&Code> {
         match &self.root {
@@ -64,7 +64,8 @@ impl BranchPattern {
         }
     }
 
-    /// Matches a value. Names are added to `bindings` only if it matches.
+    /// Matches a value against the pattern. Names are added to `bindings` only if the value
+    /// matches.
     ///
     /// # Errors
     /// Returns a [`MatchError`] if the match cannot be decided.

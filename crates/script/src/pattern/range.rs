@@ -22,8 +22,8 @@ pub struct NumberRange {
 #[error("the step of a range must be a number other than 0")]
 pub struct StepError;
 
-/// Iterator over a range. The n-th number is start + n·step, so that rounding errors of steps such
-/// as 0.1 do not accumulate.
+/// Iterator over the numbers of a range. The n-th number is start + n·step, so that rounding errors
+/// of steps such as 0.1 do not accumulate.
 #[derive(Clone, Debug)]
 pub struct Values {
     range: NumberRange,
@@ -33,7 +33,7 @@ pub struct Values {
 }
 
 impl NumberRange {
-    /// Parses a range, or a count: `3` is `1..3`.
+    /// Parses a range or a count. The count `3` is the range `1..3`.
     ///
     /// ```
     /// use quillet_script::pattern::NumberRange;
@@ -51,7 +51,7 @@ impl NumberRange {
         })
     }
 
-    /// Parses a range with both ends.
+    /// Parses a range that has both a start and an end.
     ///
     /// ```
     /// use quillet_script::pattern::NumberRange;
@@ -85,7 +85,7 @@ impl NumberRange {
         }
     }
 
-    /// Returns whether it contains a number, independent of which end is lower.
+    /// Returns whether the range contains a number. Either end may be the lower one.
     #[must_use]
     pub fn contains(&self, number: f64) -> bool {
         let (low, high) = (self.start.min(self.end), self.start.max(self.end));
@@ -94,7 +94,8 @@ impl NumberRange {
         low <= number && number <= high && !excluded
     }
 
-    /// Iterates over its numbers with a step. Empty if the step leads away from the end.
+    /// Iterates over the numbers of the range with a step. The iterator is empty if the step leads
+    /// away from the end.
     ///
     /// # Errors
     /// A step of zero, or one that is not finite.
@@ -126,7 +127,7 @@ impl NumberRange {
         })
     }
 
-    /// Returns the value of the range for `$for`: `{start, end, step}`.
+    /// Returns the range as the value that `$for` uses: `{start, end, step}`.
     #[must_use]
     pub fn to_value(&self, step: f64) -> Value {
         let entries = [("start", self.start), ("end", self.end), ("step", step)];

@@ -16,7 +16,7 @@ pub const MAX_PATTERN: usize = 8 << 10;
 /// Maximum number of backtracking steps in a search.
 pub const MAX_BACKTRACKS: usize = 200_000;
 /// Maximum memory of a compiled pattern in bytes. Counted repetitions such as `(a{1,100}){1,100}`
-/// increase it.
+/// need much memory.
 pub const MAX_COMPILED: usize = 1 << 20;
 
 /// A compiled pattern. Cloning is cheap.
@@ -58,7 +58,7 @@ pub enum RegexError {
     },
 }
 
-/// A match with its groups.
+/// A match and its groups.
 #[derive(Clone, Debug)]
 pub struct Captures<'t> {
     text: &'t str,
@@ -67,8 +67,8 @@ pub struct Captures<'t> {
 }
 
 impl Regex {
-    /// Compiles a pattern without its slashes, and its flags: `i`, `m`, `s` and `y` have their
-    /// JavaScript meaning; `d`, `g`, `u` and `v` have no effect.
+    /// Compiles a pattern, given without slashes, and flags. The flags `i`, `m`, `s` and `y` have
+    /// their JavaScript meaning; `d`, `g`, `u` and `v` have no effect.
     ///
     /// # Errors
     /// [`RegexError::Syntax`], [`RegexError::Flag`], [`RegexError::Size`].
@@ -109,7 +109,7 @@ impl Regex {
         })
     }
 
-    /// Returns whether the pattern matches anywhere in a text.
+    /// Returns whether the pattern matches anywhere in `text`.
     ///
     /// # Errors
     /// [`RegexError::Backtracks`].
@@ -136,7 +136,7 @@ impl Regex {
         Ok(found.map(|found| found.start()..found.end()))
     }
 
-    /// Returns the first match with its groups.
+    /// Returns the first match and its groups.
     ///
     /// # Errors
     /// [`RegexError::Backtracks`].
@@ -162,13 +162,13 @@ impl Regex {
         }))
     }
 
-    /// Returns the number of groups, without the whole match.
+    /// Returns the number of groups, not counting the whole match.
     #[must_use]
     pub fn groups(&self) -> usize {
         self.compiled.captures_len().saturating_sub(1)
     }
 
-    /// Returns the names of groups in the order of the pattern.
+    /// Returns the group names, in the order of the pattern.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(|(name, _)| name.as_str())
     }
@@ -200,14 +200,14 @@ fn refused(pattern: &str, error: &fancy_regex::Error) -> RegexError {
 }
 
 impl<'t> Captures<'t> {
-    /// Returns a group by number; 0 is the whole match. `None` if it did not participate in the
-    /// match.
+    /// Returns a group by number; 0 is the whole match. Returns `None` if the group did not
+    /// participate in the match.
     #[must_use]
     pub fn get(&self, group: usize) -> Option<&'t str> {
         self.text.get(self.range(group)?)
     }
 
-    /// Returns the byte range of a group in the text.
+    /// Returns the byte range of a group in the searched text.
     #[must_use]
     pub fn range(&self, group: usize) -> Option<Range<usize>> {
         self.groups.get(group)?.clone()
@@ -227,8 +227,8 @@ impl<'t> Captures<'t> {
             .filter_map(|(name, group)| Some((name.as_str(), self.get(*group)?)))
     }
 
-    /// Returns the value of the match for scripts: its first group, or the whole match without
-    /// groups.
+    /// Returns the value that scripts get for the match: the first group, or the whole match if the
+    /// pattern has no groups.
     #[must_use]
     pub fn main(&self) -> &'t str {
         let group = usize::from(self.groups.len() > 1);

@@ -8,12 +8,12 @@ use super::range::NumberRange;
 use super::regex::{Regex, RegexError};
 use crate::expression::{EvalError, ParsedExpression};
 
-/// Name of the matched value in expressions of patterns and branches.
+/// Name by which expressions in patterns and branches refer to the matched value.
 pub const CONDITION: &str = "COND__";
 
 /// Maximum length of a pattern in bytes.
 pub const MAX_LENGTH: usize = 16 << 10;
-/// Maximum nesting of a pattern.
+/// Maximum nesting depth of a pattern.
 pub const MAX_NESTING: usize = 32;
 
 /// Variables that a pattern binds to parts of a value.
@@ -24,12 +24,12 @@ pub type Bindings = MapTable;
 pub struct Code {
     /// The text as written.
     pub text: Arc<str>,
-    /// The parsed expression, native or for an engine. Never invalid.
+    /// The parsed expression, which is evaluated natively or by an engine. Never invalid.
     pub parsed: ParsedExpression,
-    /// Whether its result decides the match, because it uses [`CONDITION`]. Otherwise the value
-    /// must be [`equal`](super::equal()) to its result.
+    /// Whether the result decides the match, because the expression uses [`CONDITION`]. Otherwise
+    /// the matched value must be [`equal`](super::equal()) to the result.
     pub test: bool,
-    /// Its location in the file.
+    /// The location of the expression in the file.
     pub span: Span,
 }
 
@@ -79,13 +79,13 @@ pub(super) struct ObjectPattern {
 pub struct PatternError {
     /// The problem in one sentence without a full stop.
     pub message: String,
-    /// Its location in the file.
+    /// The location of the problem in the file.
     pub span: Span,
-    /// How to fix it.
+    /// How to fix the problem.
     pub help: Option<String>,
 }
 
-/// Error for a match that cannot be decided.
+/// Error if it cannot be decided whether a value matches.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MatchError {
     /// An expression cannot be evaluated. With [`EvalError::JavaScript`], the pattern needs an

@@ -31,7 +31,7 @@ pub(crate) use message::roles;
 /// A parsed script and its problems.
 #[derive(Clone, Debug)]
 pub struct ParsedScript {
-    /// The script. It is complete if there are no errors.
+    /// The script. The script is complete if there are no errors.
     pub script: Script,
     /// Number of items at the top level of the file: instructions, separators and functions.
     pub items: usize,
@@ -40,7 +40,7 @@ pub struct ParsedScript {
 }
 
 impl ParsedScript {
-    /// Returns the script if it has no diagnostics.
+    /// Returns the script if there are no diagnostics.
     ///
     /// # Errors
     /// Returns all its diagnostics if there are any.
@@ -287,8 +287,8 @@ fn read_yaml(
     }
 }
 
-/// Converts a node to an instruction, for values such as `$if: {$isOK: true}` or `then: $break`.
-/// `null` is an empty block.
+/// Converts a YAML node to an instruction, for values such as `$if: {$isOK: true}` or
+/// `then: $break`. `null` is an empty block.
 ///
 /// # Errors
 /// The node is invalid, or declares a function.
@@ -304,7 +304,7 @@ pub fn item(node: &Node, source: &Arc<ScriptSource>) -> Result<Instruction, Vec<
     }
 }
 
-/// Converts a node to instructions: the items of a list, or a single one.
+/// Converts a YAML node to instructions: one for each item of a list, or a single instruction.
 ///
 /// # Errors
 /// Returns the same errors as [`item`].
@@ -315,7 +315,7 @@ pub fn block(node: &Node, source: &Arc<ScriptSource>) -> Result<InstructionBlock
     Ok(block)
 }
 
-/// Converts a text to an instruction. `span` is its location in the file.
+/// Converts a string to an instruction. `span` is the location of the string in the file.
 ///
 /// # Errors
 /// Returns the same errors as [`item`].
@@ -330,8 +330,8 @@ pub fn text_item(
     )
 }
 
-/// Parses a function in a value such as `callback: !fn |- …`. Returns `None` if it is not a
-/// function.
+/// Parses a function that is a value, as in `callback: !fn |- …`. Returns `None` if the value is
+/// not a function.
 ///
 /// # Errors
 /// A `!fn` has no code.

@@ -87,8 +87,8 @@ pub(crate) async fn within<F: Future>(lane: Option<Arc<CallSequence>>, done: F) 
     }
 }
 
-/// Returns the position of the next call. It is unique in the run and the same on a replay. Returns
-/// `None` outside durable runs.
+/// Returns the position of the next call. The position is unique in the run and the same on a
+/// replay. Returns `None` outside durable runs.
 #[must_use]
 pub fn next_place() -> Option<String> {
     let lane = current()?;
@@ -105,8 +105,8 @@ pub fn go_live() {
     }
 }
 
-/// Returns whether the current sequence is past the end of the journal. Always `false` outside
-/// durable runs.
+/// Returns whether the current sequence is past the end of the journal. Outside durable runs, the
+/// result is always `false`.
 #[must_use]
 pub fn is_live() -> bool {
     current().is_some_and(|lane| lane.live.load(Ordering::Acquire))

@@ -16,7 +16,7 @@ use quillet_core::lock::lock;
 /// Warning code for an action that a dry run skipped.
 pub const DRY_RUN: &str = "script.dry_run";
 
-/// Reports the actions that a dry run skipped, each of them once.
+/// Reports each action that a dry run skipped, but only once.
 #[derive(Debug)]
 pub struct DryRunReport {
     source: String,

@@ -18,7 +18,7 @@ use crate::syntax::ScriptSource;
 use quillet_core::lock::lock;
 
 impl ScriptEngine {
-    /// Runs a script to its end. Dropping the future cancels all work that the run has started.
+    /// Runs a script to completion. Dropping the future cancels all work that the run has started.
     ///
     /// # Errors
     /// Returns the first error, with its location and the text that a model had written so far.

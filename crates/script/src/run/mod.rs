@@ -75,13 +75,13 @@ pub struct ScriptEngine {
     pub tools: Arc<dyn Tools>,
     /// Finds scripts.
     pub library: Arc<dyn Library>,
-    /// Formats of templates.
+    /// Available template formats.
     pub templates: Arc<TemplateFactory>,
-    /// Bounds of a run.
+    /// Limits of each run.
     pub limits: ScriptLimits,
-    /// JavaScript options. The limits come from `limits`, the permissions from the run. Modules
-    /// load from the script's own folder and from the roots, which are the folders of the search
-    /// path.
+    /// JavaScript options. Limits are taken from `limits`, and permissions from the run. Modules
+    /// are loaded from the script's own folder and from the roots, which are the folders of the
+    /// search path.
     pub javascript: JsOptions,
 }
 
@@ -94,13 +94,14 @@ pub struct ScriptRun {
     pub arguments: ScriptInput,
     /// Whether answers are streamed. A script can override this (`parameters.stream`, `llmStream`).
     pub stream: bool,
-    /// Model parameters that override those of the script (`model`, `temperature`…).
+    /// Model parameters that override the script's parameters (`model`, `temperature`…).
     pub parameters: Map,
-    /// Turns of an earlier conversation, inserted after the hidden prefix.
+    /// Messages of an earlier conversation, inserted after the hidden prefix.
     pub history: Vec<DialogueTurn>,
     /// Seed of random choices; `None` uses the clock.
     pub seed: Option<u64>,
-    /// Its permissions. A dry run has none: it records its requests and gets empty answers.
+    /// Permissions of the run. A dry run has no permissions: its requests are recorded, and it gets
+    /// empty answers.
     pub reach: RunAccess,
     /// Receives the events of the run.
     pub observer: Arc<dyn Observer>,
@@ -118,7 +119,7 @@ pub enum ScriptInput {
     Single(Value),
 }
 
-/// A message of a dialogue, as displayed and as stored in chat files.
+/// A message of a dialogue, in the form that is displayed and stored in chat files.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DialogueTurn {
     /// The role: `system`, `user`, `assistant`, or the name of a role of the script.
@@ -127,7 +128,7 @@ pub struct DialogueTurn {
     pub content: String,
     /// The speaker, if different from the role.
     pub name: Option<String>,
-    /// Its recipients, if it is private.
+    /// The recipients, if the message is private.
     pub to: Vec<String>,
     /// The model's reasoning before the answer.
     pub thinking: Option<String>,
@@ -136,22 +137,22 @@ pub struct DialogueTurn {
 /// The result of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ScriptOutcome {
-    /// The script's result: `None` is JavaScript's `undefined`.
+    /// The script's result; `None` is JavaScript's `undefined`.
     pub value: Option<Value>,
     /// Whether the result equals the last line that `$print` wrote. A caller that displays results
-    /// can then skip it.
+    /// can then omit the result.
     pub printed: bool,
-    /// Fields that `keepOriginal` and `keepThinking` add next to the result.
+    /// Fields that `keepOriginal` and `keepThinking` add to the result.
     pub hidden: Map,
     /// The dialogue at the end, including the hidden prefix.
     pub messages: Vec<DialogueTurn>,
     /// Number of messages in the hidden prefix.
     pub prefix: usize,
-    /// Tokens of all model calls.
+    /// Total tokens of all model calls.
     pub usage: Usage,
     /// Number of model calls.
     pub model_calls: u64,
-    /// How each constraint on an answer was enforced, in order.
+    /// How each constraint on an answer was enforced, in call order.
     pub enforced: Vec<EnforcedConstraint>,
     /// Warnings for the author.
     pub warnings: Vec<Diagnostic>,

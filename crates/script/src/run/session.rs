@@ -19,14 +19,14 @@ use crate::syntax::ScriptSource;
 /// Source name of typed text in diagnostics.
 const TYPED: &str = "what was typed";
 
-/// A finished script with its variables and its dialogue.
+/// A completed script run whose variables and dialogue can still be used.
 #[derive(Debug)]
 pub struct ScriptSession {
     instance: Arc<Instance>,
 }
 
 impl ScriptEngine {
-    /// Runs a script to its end and stores its state. No model is called automatically after the
+    /// Runs a script to completion and keeps its state. No model is called automatically after the
     /// last message, because the user answers it. Dropping the future cancels all work that the run
     /// has started.
     ///
@@ -73,8 +73,8 @@ impl ScriptEngine {
 }
 
 impl ScriptSession {
-    /// Sends a user message and returns the answer. The text is never read as a template. If there
-    /// is no answer or the future is dropped, the message is removed.
+    /// Sends a user message and returns the answer. The text is never treated as a template. If
+    /// there is no answer or the future is dropped, the message is removed.
     ///
     /// # Errors
     /// Returns the same errors as [`ScriptEngine::run`].
@@ -91,7 +91,7 @@ impl ScriptSession {
         self.answer(draft).await
     }
 
-    /// Calls the model with the current dialogue.
+    /// Sends the current dialogue to the model and returns the answer.
     ///
     /// # Errors
     /// Returns the same errors as [`ScriptEngine::run`].
@@ -122,7 +122,8 @@ impl ScriptSession {
         Ok(self.outcome())
     }
 
-    /// Returns the value of a variable or of a path into one. `None` is JavaScript's `undefined`.
+    /// Returns the value of a variable, or of a path that starts with a variable. `None` stands for
+    /// JavaScript's `undefined`.
     ///
     /// # Errors
     /// The name is unknown, or the path cannot be read.

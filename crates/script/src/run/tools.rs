@@ -247,7 +247,8 @@ impl Instance {
     }
 }
 
-/// Describes a script as a tool: its `title`, or else its `description`, and its `input`.
+/// Describes a script as a tool, with the script's `input` and its `title`, or its `description` if
+/// there is no `title`.
 ///
 /// # Errors
 /// The declaration in `input` is invalid.

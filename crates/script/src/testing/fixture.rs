@@ -15,9 +15,10 @@ use crate::syntax::{Script, ScriptSource};
 pub struct Fixture {
     /// Its source.
     pub source: Arc<ScriptSource>,
-    /// Scripts that it tests. If empty, those next to it with the same name.
+    /// Scripts that the fixture tests. If empty, the scripts with the same name in the same folder
+    /// are tested.
     pub scripts: Vec<String>,
-    /// Its tests in order.
+    /// The tests, in order.
     pub cases: Vec<TestCase>,
     /// Warnings for the author.
     pub warnings: Vec<Diagnostic>,
@@ -26,11 +27,11 @@ pub struct Fixture {
 /// One test.
 #[derive(Clone, Debug)]
 pub struct TestCase {
-    /// Its number in the fixture, from 1.
+    /// The test's number in the fixture, from 1.
     pub number: usize,
-    /// Its title, or a short form of its input.
+    /// The title of the test, or a short form of the test's input.
     pub title: String,
-    /// Its span in the fixture.
+    /// The test's span in the fixture.
     pub span: Span,
     /// The script to test instead of the fixture's.
     pub script: Option<String>,
@@ -38,9 +39,9 @@ pub struct TestCase {
     pub skip: bool,
     /// Whether only tests with this flag are run.
     pub only: bool,
-    /// Input of the script.
+    /// Input for the script.
     pub input: ScriptInput,
-    /// Model parameters that override those of the script.
+    /// Model parameters that override the script's parameters.
     pub parameters: Map,
     /// Seed of random choices.
     pub seed: Option<u64>,
@@ -51,7 +52,7 @@ pub struct TestCase {
     pub(super) own_replies: Option<Span>,
     /// Whether the fixture has an expectation for the output.
     pub wants_output: bool,
-    /// Whether additional fields and white space around texts are differences.
+    /// Whether additional fields, and white space around strings, count as differences.
     pub strict: bool,
     pub(super) expectations: Vec<Expectation>,
     /// Variables for templates and `$expr`.

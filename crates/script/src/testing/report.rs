@@ -11,11 +11,12 @@ use crate::error::ScriptError;
 /// A difference between a run and its expectation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
-    /// Path in the run: `output.items[2].name`, `requests[0].messages[1].content`.
+    /// Path in the run's result, such as `output.items[2].name` or
+    /// `requests[0].messages[1].content`.
     pub path: String,
     /// The expected value as text or JSON, or a description.
     pub expected: String,
-    /// The actual value as JSON; `None` if it is missing.
+    /// The actual value as JSON; `None` if the value is missing.
     pub actual: Option<String>,
     /// Span of the expectation in the fixture.
     pub span: Span,
@@ -64,7 +65,7 @@ impl TestVerdict {
     }
 }
 
-/// Result of one test of one subject.
+/// Result of running one test against one subject.
 #[derive(Clone, Debug)]
 pub struct CaseReport {
     /// Name of the script or other subject.
@@ -73,17 +74,19 @@ pub struct CaseReport {
     pub model: Option<String>,
     /// The test's number in its fixture, from 1.
     pub number: usize,
-    /// Its title, or a short form of its input.
+    /// The title of the test, or a short form of the test's input.
     pub title: String,
-    /// The verdict. With several runs, that of the first run that did not pass.
+    /// The verdict. If there are several runs, this is the verdict of the first run that did not
+    /// pass.
     pub verdict: TestVerdict,
     /// Number of runs.
     pub runs: u32,
-    /// Number of runs that passed. The test is flaky if this is neither zero nor all.
+    /// Number of runs that passed. The test is flaky if this is greater than 0 and less than
+    /// `runs`.
     pub passed: u32,
     /// Total time of all runs.
     pub took: Duration,
-    /// Tokens of all runs.
+    /// Total tokens of all runs.
     pub usage: Usage,
     /// Output of the last run, for writing expectations.
     pub output: Option<Value>,
@@ -127,9 +130,9 @@ impl CaseReport {
 pub struct TestCounts {
     /// Tests that passed.
     pub passed: usize,
-    /// Tests with differences.
+    /// Tests whose result differs from the expectation.
     pub failed: usize,
-    /// Tests without a verdict.
+    /// Tests that could not be evaluated.
     pub broken: usize,
     /// Tests that were not run.
     pub skipped: usize,

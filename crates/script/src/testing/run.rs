@@ -27,7 +27,7 @@ pub struct TestHarness {
     pub models: Arc<dyn ModelSource>,
     /// The model to use instead of a subject's own.
     pub model: Option<String>,
-    /// The model that evaluates `judge:`.
+    /// The model that evaluates `judge:` expectations.
     pub judge: Option<ModelHandle>,
     /// Storage for snapshots.
     pub snapshots: Arc<dyn Snapshots>,
@@ -45,7 +45,7 @@ struct TestRun {
 }
 
 impl TestHarness {
-    /// Runs a test of a subject. `models` replaces the models of the harness if the test has
+    /// Runs a test against a subject. `models` replaces the models of the harness if the test has
     /// recordings.
     pub async fn run(
         &self,

@@ -22,9 +22,9 @@ pub(super) fn split(text: &str) -> (Option<Span>, Span) {
     (front, Span { start, end })
 }
 
-/// Selects the scripts that belong to a fixture from a list of file names: `name.ai.yaml` and
-/// `name.VARIANT.ai.yaml` for `name.fixture.yaml`, sorted. Returns `None` if the file name is not
-/// that of a fixture.
+/// Selects the scripts that belong to a fixture from a list of file names, and sorts them. The
+/// scripts `name.ai.yaml` and `name.VARIANT.ai.yaml` belong to `name.fixture.yaml`. Returns `None`
+/// if the file name is not a fixture's name.
 #[must_use]
 pub fn script_names<'a>(
     fixture: &str,
@@ -48,8 +48,8 @@ pub fn script_names<'a>(
     Some(scripts)
 }
 
-/// Returns the text of a fixture with outputs added to tests that do not expect one yet. Outputs
-/// are JSON, which is valid YAML.
+/// Returns the text of a fixture, in which tests without an expected output get the given outputs.
+/// Outputs are written as JSON, which is valid YAML.
 #[must_use]
 pub fn appended(fixture: &Fixture, outputs: &[(usize, Value)]) -> String {
     let mut text = fixture.source.text.to_string();

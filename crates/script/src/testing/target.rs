@@ -11,8 +11,8 @@ use crate::host::{Grants, ModelSource, Observer, RunAccess, RunEvent};
 use crate::run::{ScriptEngine, ScriptInput, ScriptOutcome, ScriptRun};
 use crate::syntax::Script;
 
-/// The subject of a test. [`ScriptSubject`] is a script. A program may define others, such as
-/// prompts that are rendered and sent.
+/// The subject of a test. [`ScriptSubject`] implements this for scripts. A program can implement
+/// this for other subjects, such as prompts that are rendered and sent to a model.
 pub trait TestTarget: Send + Sync {
     /// Returns the name for reports: a file name or an id.
     fn name(&self) -> &str;
@@ -29,7 +29,8 @@ pub trait TestTarget: Send + Sync {
 pub struct TestRequest {
     /// Input of the subject.
     pub input: ScriptInput,
-    /// Model parameters that override the subject's own. A `model` among them is a name.
+    /// Model parameters that override the subject's own. The parameter `model`, if set, is a model
+    /// name.
     pub parameters: Map,
     /// Provides the models.
     pub models: Arc<dyn ModelSource>,
@@ -42,7 +43,7 @@ pub struct TestRequest {
 }
 
 impl TestRequest {
-    /// Reports a request to the expectations. Scripts report theirs automatically.
+    /// Reports a request to the expectations. For scripts, requests are reported automatically.
     pub fn asks(&self, request: &ChatRequest) {
         let request = Box::new(request.clone());
         self.observer.event(RunEvent::Request(request));
@@ -58,7 +59,7 @@ impl TestRequest {
 /// A script and the engine that runs it.
 #[derive(Clone, Debug)]
 pub struct ScriptSubject {
-    /// Runs the script. Its models are replaced by those of a test.
+    /// Runs the script. In a test, the engine's models are replaced by the models of the test.
     pub engine: ScriptEngine,
     /// The script.
     pub script: Arc<Script>,

@@ -4,7 +4,7 @@
 
 use crate::text::spacing::splice;
 
-/// Text whose probability is changed.
+/// Text that the model should use more or less often.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bias {
     /// The text.
@@ -13,7 +13,7 @@ pub struct Bias {
     pub amount: Amount,
 }
 
-/// A change of a probability.
+/// The change of the text's probability.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Amount {
     /// Added to the logits.
@@ -24,8 +24,8 @@ pub enum Amount {
     Never,
 }
 
-/// Removes the marks from a text and returns their biases in order. `((text:…))` leaves its text,
-/// `((!text:…))` leaves nothing.
+/// Removes bias marks from a message text and returns the biases, in order. `((text:…))` is
+/// replaced by its text, and `((!text:…))` is removed.
 #[must_use]
 pub fn strip(text: &str) -> (String, Vec<Bias>) {
     let mut out = String::with_capacity(text.len());

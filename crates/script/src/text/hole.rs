@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-/// A part of a message's text. All parts together, in order, are the whole text.
+/// A part of a message's text. The parts, joined in order, are the whole text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HolePart {
     /// Plain text.
@@ -19,7 +19,7 @@ pub enum HolePart {
 /// `[[…]]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hole {
-    /// Its byte range in the text, including the brackets.
+    /// The byte range in the text, including the brackets.
     pub range: Range<usize>,
     /// Its kind.
     pub kind: HoleKind,
@@ -57,24 +57,25 @@ pub enum HoleKind {
     },
 }
 
-/// A call that cannot be parsed.
+/// A hole whose call cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokenHole {
-    /// Its byte range in the text.
+    /// The byte range in the text.
     pub range: Range<usize>,
     /// The problem.
     pub message: String,
-    /// How to fix it.
+    /// How to fix the problem.
     pub help: &'static str,
 }
 
-/// Returns whether a text may have holes. `false` is certain.
+/// Returns whether `text` may contain holes. If the result is `false`, there are certainly no
+/// holes.
 #[must_use]
 pub fn may_have_holes(text: &str) -> bool {
     text.contains("[[")
 }
 
-/// Splits a text into parts. Linear in the length of any text.
+/// Splits a message's text into parts. The time is linear in the length of the text.
 ///
 /// ```
 /// use quillet_script::text::hole::{HolePart, holes};

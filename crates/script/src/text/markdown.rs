@@ -5,9 +5,9 @@ use quillet_core::{Map, Value, json};
 /// Maximum depth of lists. Values below it are printed as JSON.
 const DEPTH: usize = 32;
 
-/// Formats a value as a Markdown list: ``* `key`: value`` for objects, `- value` for lists, and
-/// JSON for other values. `title` names the field that is used as the heading of an object in a
-/// list.
+/// Formats a value as a Markdown list. Objects become lines of the form ``* `key`: value``, lists
+/// become `- value`, and other values become JSON. `title` is the name of the field that is used as
+/// the heading of each object in a list.
 #[must_use]
 pub fn to_markdown(value: &Value, title: Option<&str>) -> String {
     let mut out = String::new();

@@ -11,12 +11,12 @@ const MARKER: &str = "@inheritMerge";
 /// Maximum depth to which objects are merged. Below it, the child's value is used.
 const DEPTH: usize = 100;
 
-/// Merges a configuration with those of its parents, nearest first. The child's values take
-/// precedence, objects are merged recursively, and lists contain the parents' items followed by the
-/// child's.
+/// Merges a configuration with the configurations of its parents, which are given nearest first.
+/// The child's values take precedence, objects are merged recursively, and lists contain the
+/// parents' items followed by the child's.
 ///
-/// The first item of a list can change this: `@inheritMerge(.end)` or `{"@inheritMerge": ".end"}`
-/// puts the parents' items last, and `false` leaves them out.
+/// The first item of a list can change how the list is merged: `@inheritMerge(.end)` or
+/// `{"@inheritMerge": ".end"}` puts the parents' items last, and `false` omits them.
 ///
 /// ```
 /// use quillet_core::Value;

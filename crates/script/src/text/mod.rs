@@ -1,7 +1,8 @@
 //! Elements of a message text: prefixes, holes, templates, biases.
 //!
-//! The functions convert text to data without a run. They do not call models, scripts or
-//! JavaScript. Only [`template`] is asynchronous, because a template may call functions.
+//! The functions convert text to data and can be used without running a script. They never call
+//! models, scripts or JavaScript. Only [`template`] is asynchronous, because a template may call
+//! functions.
 
 pub mod bias;
 pub mod hole;

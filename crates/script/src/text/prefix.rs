@@ -2,7 +2,7 @@
 //!
 //! A string without a valid mark is plain text.
 
-/// Returns the name in a text that consists only of `$name(…)`, without the `$`.
+/// Returns the name of the call, without `$`, if the string consists only of `$name(…)`.
 ///
 /// ```
 /// use quillet_script::text::prefix::looks_like_call;
@@ -20,7 +20,7 @@ pub fn looks_like_call(text: &str) -> Option<&str> {
     (is_name && rest.ends_with(')')).then_some(name)
 }
 
-/// The position of a string.
+/// The position of a string in a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextPosition {
     /// A complete message, in which `:` and `+` need no `#`.
@@ -29,7 +29,7 @@ pub enum TextPosition {
     Argument,
 }
 
-/// When a text is rendered.
+/// When a string is rendered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FormatTime {
     /// As set by `formatStringStrategy`.
@@ -43,7 +43,7 @@ pub enum FormatTime {
     Expression,
 }
 
-/// The placement of a message.
+/// How a message is placed in the dialogue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MessagePlacement<'t> {
     /// After all others.
@@ -65,12 +65,12 @@ pub enum MessagePlacement<'t> {
     },
 }
 
-/// A string without its marks, and their meaning.
+/// A string without its marks, and the meaning of the marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PrefixedText<'t> {
-    /// The placement of the message.
+    /// How the message is placed in the dialogue.
     pub place: MessagePlacement<'t>,
-    /// When it is rendered.
+    /// When the text is rendered.
     pub form: FormatTime,
     /// The text after the marks.
     pub text: &'t str,
@@ -87,7 +87,8 @@ pub fn read(text: &str, position: TextPosition) -> PrefixedText<'_> {
     read.unwrap_or_else(|| plain(text))
 }
 
-/// Parses the result of an expression. A leading `#` or `!` requests immediate rendering.
+/// Parses the mark at the start of an expression's result. A leading `#` or `!` requests immediate
+/// rendering.
 #[must_use]
 pub fn expression_result(text: &str) -> (FormatTime, &str) {
     match text.strip_prefix(['#', '!']) {

@@ -10,8 +10,8 @@ pub const ALL: &str = "all";
 pub struct Recipient {
     /// The role's name; [`ALL`] for all roles.
     pub name: String,
-    /// Whether it has `PM`, `DM` or `私`. A single private recipient makes the whole message
-    /// private.
+    /// Whether the recipient is marked with `PM`, `DM` or `私`. A single private recipient makes the
+    /// whole message private.
     pub private: bool,
 }
 
@@ -20,14 +20,16 @@ pub struct Recipient {
 pub struct NoRecipient {
     /// Byte range of the invalid entry in the list.
     pub range: Range<usize>,
-    /// The problem and how to fix it.
+    /// The problem, and how to fix the list.
     pub message: String,
 }
 
-/// Parses the recipients at the start of a message. Returns them and the text after them.
+/// Parses the recipients at the start of a message. Returns the recipients and the text that
+/// follows.
 ///
-/// The form is `@a, @b(PM) text`. Any other text has no recipients, including an address such as
-/// `@a.example` or an unknown mark. The caller must check that the names are roles.
+/// The form is `@a, @b(PM) text`. Text in any other form has no recipients. This includes text with
+/// an address such as `@a.example`, or with an unknown mark. The caller must check that the names
+/// are roles.
 ///
 /// ```
 /// use quillet_script::text::recipients::leading;

@@ -3,7 +3,6 @@
 //! The end of the text is checked again whenever a fixed fraction of the window is new, so the cost
 //! per byte of a stream is constant.
 
-// Number of repetitions after which an answer is cut, if `minTailRepeatCount` is not set.
 // Number of repetitions of white space or of a rule (`-----`) that are accepted. Markdown rules and
 // tables repeat a mark intentionally.
 const RULES: usize = 120;
@@ -18,7 +17,7 @@ const WINDOW: usize = 16 << 10;
 /// A check costs a whole window, so it waits until this fraction of the window is new.
 const PART: usize = 32;
 
-/// Detects a repeated end in a stream of text.
+/// Detects text that is repeated at the end of a stream.
 #[derive(Clone, Debug)]
 pub struct Repeats {
     count: usize,
@@ -29,7 +28,8 @@ pub struct Repeats {
 }
 
 impl Repeats {
-    /// Detects this number of repetitions. 0 disables the detection, and 1 counts as 2.
+    /// Creates a detector for this number of repetitions. 0 disables the detection, and 1 counts as
+    /// 2.
     #[must_use]
     pub fn new(min_count: usize) -> Self {
         Repeats {
@@ -40,7 +40,7 @@ impl Repeats {
         }
     }
 
-    /// Adds a chunk. Returns the unit that is repeated at the end of the text, if any.
+    /// Adds a chunk. Returns the string that is repeated at the end of the text, if any.
     pub fn push(&mut self, piece: &str) -> Option<String> {
         if self.count == 0 {
             return None;

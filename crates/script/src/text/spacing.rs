@@ -1,10 +1,11 @@
 //! White space around inserted values. Authors leave a space on each side, and superfluous ones are
 //! removed (rule 65 of `docs/scripts/language.md`).
 
-/// Appends a value and the text after it to a text.
+/// Appends an inserted value and the text that follows the value to `out`.
 ///
-/// The space that an author must leave around `[[@…]]` and `[[/…/:X]]` becomes a single space. It
-/// is removed if the value is empty or has its own space there, and before punctuation.
+/// Authors must leave white space around `[[@…]]` and `[[/…/:X]]`. This function reduces it to one
+/// space between the value and the text. The space is omitted before punctuation, if the value is
+/// empty, or if the value itself ends with white space.
 ///
 /// ```
 /// use quillet_script::text::spacing::splice;

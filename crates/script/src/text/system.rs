@@ -17,9 +17,9 @@ const FIELDS: [&str; 4] = ["background", "content", "output", "notes"];
 pub struct Titles<'a> {
     /// `SystemNotesTitle`.
     pub notes: Option<&'a str>,
-    /// `SystemOutputTitle`. Ignored if it does not contain `{{type}}`.
+    /// `SystemOutputTitle`. This title is ignored if it does not contain `{{type}}`.
     pub output: Option<&'a str>,
-    /// Value of `{{type}}`: the type of `response_format`, by default `text`.
+    /// Value of `{{type}}`, which is the type of `response_format`. The default is `text`.
     pub output_type: Option<&'a str>,
 }
 
@@ -43,8 +43,9 @@ struct FieldText {
 }
 
 impl System {
-    /// Adds a message. A text is added to `content`. An object has the four fields, each a text, a
-    /// list of texts, or `{value, order}` with one of these.
+    /// Adds a system message. A string is added to `content`. An object has the four fields. Each
+    /// field is a string, a list of strings, or `{value, order}` where `value` is a string or a
+    /// list of strings.
     ///
     /// # Errors
     /// Returns a message if the value cannot be a system message.
@@ -56,14 +57,14 @@ impl System {
         }
     }
 
-    /// Returns whether there is no text to render.
+    /// Returns whether all fields are empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let fields = [&self.background, &self.content, &self.output, &self.notes];
         fields.iter().all(|parts| parts.is_empty())
     }
 
-    /// Returns whether a field has any text.
+    /// Returns whether a field contains any text.
     #[must_use]
     pub fn has(&self, field: &str) -> bool {
         match field {
@@ -75,7 +76,8 @@ impl System {
         }
     }
 
-    /// Renders the system message: background, content, output and notes, separated by blank lines.
+    /// Renders the system message. It consists of background, content, output and notes, separated
+    /// by blank lines.
     #[must_use]
     pub fn render(&self, titles: &Titles<'_>) -> String {
         let blocks = [

@@ -16,7 +16,7 @@ use quillet_template::{
 
 use crate::text::markdown::to_markdown;
 
-/// The format of scripts that do not set one.
+/// The template format of scripts that do not set a format.
 pub const DEFAULT_FORMAT: &str = "hf";
 
 /// A function that all templates have, which formats a value as a Markdown list.
@@ -51,14 +51,14 @@ const FORMATS: [(&str, &str); 9] = [
 pub struct TemplateError {
     /// A stable code, such as `template.syntax` or `render.limit`.
     pub code: &'static str,
-    /// The problem, without its location.
+    /// The problem, without a location.
     pub message: String,
-    /// Span in the given text.
+    /// Span of the error in the given text.
     pub span: Option<Span>,
-    /// The variable whose template has the error, if it is not in the given text. `span` then
-    /// refers to the text of that variable.
+    /// The variable whose template contains the error, if the error is not in the given text.
+    /// `span` then refers to the text of that variable.
     pub variable: Option<String>,
-    /// How to fix it.
+    /// How to fix the problem.
     pub help: Option<String>,
 }
 
@@ -79,7 +79,7 @@ pub struct TemplateJob<'a> {
     pub functions: &'a dyn FunctionHost,
     /// Limits. `time` includes the time spent in functions.
     pub limits: &'a RenderLimits,
-    /// Returns whether the value of a variable is text by the author, and therefore a template.
+    /// Returns whether the author wrote the value of a variable, so that the value is a template.
     pub authored: &'a (dyn Fn(&str) -> bool + Sync),
     /// Returns whether a name may be undefined, such as a declared input without a value.
     pub declared: &'a (dyn Fn(&str) -> bool + Sync),
@@ -106,7 +106,8 @@ impl Weighter<TemplateKey, Arc<dyn CompiledTemplate>> for ByText {
 }
 
 impl Templates {
-    /// Uses the formats of a factory, by their own names and by those of scripts.
+    /// Creates templates from the formats of a factory, which can be selected by their own names
+    /// and by the names that scripts use.
     #[must_use]
     pub fn new(factory: Arc<TemplateFactory>) -> Self {
         Templates {
@@ -118,7 +119,7 @@ impl Templates {
     /// Checks that a format exists.
     ///
     /// # Errors
-    /// The format is unknown. The error lists the formats and suggests the most similar one.
+    /// The format is unknown. The error lists the formats and suggests the most similar format.
     pub fn check_format(&self, format: &str) -> Result<(), TemplateError> {
         self.format(format).map(|_| ())
     }
@@ -133,7 +134,8 @@ impl Templates {
         })
     }
 
-    /// Returns whether a text needs rendering. `false` is certain.
+    /// Returns whether a template needs rendering. If the result is `false`, the text certainly
+    /// needs none.
     #[must_use]
     pub fn needs_rendering(&self, text: &str, format: &str) -> bool {
         match self.format(format) {
@@ -147,7 +149,7 @@ impl Templates {
         }
     }
 
-    /// Compiles a text, or returns it from the cache.
+    /// Returns the compiled template from the cache, or compiles the text.
     ///
     /// # Errors
     /// The format is unknown, or the text is not a valid template.
@@ -175,8 +177,8 @@ impl Templates {
         Ok(compiled)
     }
 
-    /// Renders a text. An undefined field of a value prints nothing, and neither does a declared
-    /// name without a value.
+    /// Renders a template. An undefined field of a value prints nothing. A declared name without a
+    /// value also prints nothing.
     ///
     /// # Errors
     /// The text is not a valid template, a function fails, a limit is exceeded, a template of the

@@ -16,7 +16,7 @@ use crate::services::Services;
 /// The owner of batches created without a token.
 const OWNER: &str = "any";
 
-/// Runs batches like a server, but without a port and tokens.
+/// Runs batches as a server does, but opens no port and needs no tokens.
 #[derive(Debug)]
 pub struct LocalWork {
     app: Arc<App>,
@@ -33,7 +33,8 @@ impl LocalWork {
         LocalWork { app, batching }
     }
 
-    /// Creates a batch for a stored file. `provider` selects the batch API of the model's provider.
+    /// Creates a batch for a stored file. If `provider` is set, rows are sent to the batch API of
+    /// the model's provider.
     #[must_use]
     pub fn order(
         &self,
@@ -47,13 +48,13 @@ impl LocalWork {
         order(OWNER, input, endpoint, window, seconds, provider, options)
     }
 
-    /// Returns a new file id and the owner.
+    /// Returns a new file id and the owner of local files.
     #[must_use]
     pub fn new_file(&self) -> (String, &'static str) {
         (format!("file-{}", new_tag()), OWNER)
     }
 
-    /// Runs until `stop` is ready, and then releases unfinished rows.
+    /// Processes batches until `stop` is ready, and then releases unfinished rows.
     pub async fn run(&self, stop: impl Future<Output = ()>) {
         let (soft, cut) = (CancellationToken::new(), CancellationToken::new());
         let worker = Worker::new(self.app.clone(), self.batching.clone(), cut.clone());

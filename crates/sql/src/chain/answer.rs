@@ -20,11 +20,11 @@ struct AnswerFields {
     explanation: Option<serde_json::Value>,
 }
 
-/// Extracts the query from an answer, if it has one.
+/// Extracts the query from an answer, if the answer contains a query.
 ///
-/// Tries three forms in this order: a JSON object with `sql`, alone, fenced or inside other text;
-/// the first code fence that contains SQL; the whole text if it starts like SQL. The surrounding
-/// text becomes the explanation.
+/// Looks first for a JSON object with the key `sql`, which may be fenced or surrounded by text,
+/// then for the first code fence that contains SQL. Otherwise, the whole text is the query if it
+/// starts like SQL. The surrounding text becomes the explanation.
 ///
 /// ```
 /// use quillet_sql::chain::read_query;

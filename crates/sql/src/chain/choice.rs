@@ -6,7 +6,7 @@ use super::{Fallback, SelectedTable};
 use crate::rank::RankedTable;
 use crate::{ChainMode, SqlConfig};
 
-/// Plan for a question before phase 2: whether a model selects tables, and from which candidates.
+/// Plan for phase 1 of a question: whether a model selects tables, and from which candidates.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SelectionPlan {
     /// Show all tables without calling a model.
@@ -26,15 +26,16 @@ pub struct TableSelection {
     pub chosen_by: Vec<&'static str>,
     /// Reason why the answer of phase 1 was unusable.
     pub fallback: Option<Fallback>,
-    /// Number of selected tables that did not fit.
+    /// Number of selected tables that did not fit into the token budget.
     pub omitted: usize,
 }
 
-/// Plans the selection for a question, given the tables that match it best.
+/// Plans the selection for a question, given the tables that best match the question.
 ///
 /// In [`ChainMode::Seed`], phase 1 is skipped for up to `table_selection_threshold` tables;
-/// otherwise it lists all tables. In [`ChainMode::Budget`], phase 1 is also skipped if the whole
-/// schema is small, and a list that is too long is cut to the best-ranked tables.
+/// otherwise, the list in phase 1 contains all tables. In [`ChainMode::Budget`], phase 1 is also
+/// skipped if the whole schema is small, and a list that is too long is reduced to the best-ranked
+/// tables.
 #[must_use]
 pub fn plan(
     prepared: &PreparedCatalogue,
@@ -201,7 +202,7 @@ fn within_budget(
 }
 
 impl TableSelection {
-    /// Returns the tables for the reply, each with the words that matched it.
+    /// Returns the tables for the reply, and for each table the words that matched.
     #[must_use]
     pub fn report(
         &self,

@@ -13,8 +13,8 @@ const LABELS: usize = 24;
 /// Replaces a missing comment in the table list.
 const NO_COMMENT: &str = "No description";
 
-/// Returns the list of all tables and their number. The format is byte for byte that of table-chat:
-/// `DatabaseTable: {schema}.{table} ({type}) - {comment or "No description"}`.
+/// Returns the list of all tables, and the number of tables. The format is identical to
+/// table-chat's: `DatabaseTable: {schema}.{table} ({type}) - {comment or "No description"}`.
 #[must_use]
 pub fn build_table_summary_context(catalogue: &Catalogue) -> (String, usize) {
     let lines: Vec<String> = catalogue.tables.iter().map(seed_line).collect();
@@ -187,7 +187,7 @@ fn target(key: &ForeignKey, dialect: SqlDialect) -> String {
     )
 }
 
-/// Returns a name quoted for this dialect where necessary.
+/// Returns a name, quoted if this dialect requires quotes.
 ///
 /// ```
 /// use quillet_sql::SqlDialect;

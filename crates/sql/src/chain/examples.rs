@@ -18,10 +18,10 @@ const UNKNOWN: f32 = 0.5;
 /// Maximum length of an example query; longer ones are skipped.
 const LONGEST: usize = 2_000;
 
-/// A question and its query, shown to the model as an example.
+/// A question and its query that the model sees as an example.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Example {
-    /// Id of its history record.
+    /// Id of the history record.
     pub id: u64,
     /// The question.
     pub question: String,

@@ -51,7 +51,7 @@ pub trait Judge: Send + Sync {
 pub struct AcceptedQuery<T> {
     /// The query text.
     pub sql: String,
-    /// Result from the judge.
+    /// Result that the judge returned.
     pub outcome: T,
 }
 
@@ -160,8 +160,8 @@ impl QueryChain<'_> {
         Ok((generated, accepted.outcome))
     }
 
-    /// Repairs a query that failed after generation. The model sees the same tables, the query and
-    /// its error. The reported tokens and times cover this call only.
+    /// Repairs a generated query that failed later, for example in the database. The model sees the
+    /// same tables, the query and its error. The reported tokens and times cover this call only.
     ///
     /// # Errors
     /// Same as [`QueryChain::run`].

@@ -27,12 +27,12 @@ pub struct GeneratedQuery {
     pub omitted_tables: usize,
     /// Duration of each phase.
     pub phases: Vec<PhaseTime>,
-    /// Tokens used, and tokens the whole schema would have used.
+    /// Number of tokens that were used, and that the whole schema would have used.
     pub tokens: TokenReport,
     /// Ids of the accepted queries that the model saw as examples.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<u64>,
-    /// Rejected queries before this one, oldest first.
+    /// Queries that were rejected before this query, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub repairs: Vec<Repair>,
 }
@@ -43,7 +43,7 @@ pub struct GeneratedQuery {
 pub struct SelectedTable {
     /// `schema.table`.
     pub name: String,
-    /// Source of the selection: `all`, `model`, `rank` or `example`.
+    /// How the table was selected: `all`, `model`, `rank` or `example`.
     pub chosen_by: &'static str,
     /// Words of the question that matched the table.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -71,17 +71,17 @@ pub struct PhaseTime {
     pub ms: u64,
 }
 
-/// Token usage as reported by the provider, or estimated if it does not report usage.
+/// Token usage as reported by the provider, or an estimate if the provider does not report usage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenReport {
-    /// Tokens of all prompts.
+    /// Total tokens of all prompts.
     pub prompt: u64,
-    /// Tokens of all answers.
+    /// Total tokens of all answers.
     pub completion: u64,
     /// Estimated tokens of the schema of all tables.
     pub full_schema: u64,
-    /// Tokens saved by selecting tables. May be negative for small schemas.
+    /// Tokens saved by selecting tables. The number can be negative for small schemas.
     pub saved: i64,
 }
 

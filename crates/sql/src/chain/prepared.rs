@@ -12,12 +12,12 @@ use crate::Catalogue;
 use crate::rank::{DEPTH, Glossary, RankIndex, RankedTable};
 use crate::values::{ValueIndex, ValueSamples};
 
-/// A catalogue with everything that is computed once and shared by all questions.
+/// A catalogue, and the data that is computed once from it and shared by all questions.
 #[derive(Debug)]
 pub struct PreparedCatalogue {
     /// The catalogue.
     pub catalogue: Arc<Catalogue>,
-    /// Rank index of its tables.
+    /// Rank index of the catalogue's tables.
     pub index: RankIndex,
     /// Tokens of each table's line in the table list.
     line_tokens: Vec<u32>,
@@ -32,8 +32,8 @@ pub struct PreparedCatalogue {
 }
 
 impl PreparedCatalogue {
-    /// Prepares a catalogue. This takes about a second for 10,000 tables, so call it on a blocking
-    /// thread.
+    /// Prepares a catalogue. The call takes about a second for 10,000 tables, so make it on a
+    /// blocking thread.
     #[must_use]
     pub fn new(catalogue: Arc<Catalogue>, glossary: &Glossary, tokens: &dyn TokenCounter) -> Self {
         // The newline that joins two texts counts as one.
@@ -89,7 +89,7 @@ impl PreparedCatalogue {
         Ok(())
     }
 
-    /// Returns whether the tables have embeddings.
+    /// Returns whether the embeddings of the tables are computed.
     #[must_use]
     pub fn is_embedded(&self) -> bool {
         self.vectors.get().is_some()
@@ -109,7 +109,8 @@ impl PreparedCatalogue {
     }
 
     /// Returns the best `most` tables among those accepted by `fits`, ranked by words. `fits`
-    /// receives an index into the catalogue. Known values of a table count as its words.
+    /// receives an index into the catalogue. The known values of a table are matched like the words
+    /// of its names.
     #[must_use]
     pub fn rank_among(
         &self,
@@ -121,7 +122,7 @@ impl PreparedCatalogue {
         self.index.rank_knowing(question, &named, most, fits)
     }
 
-    /// Returns the tokens of the list of all tables.
+    /// Returns the number of tokens in the list of all tables.
     #[must_use]
     pub fn list_tokens(&self) -> u64 {
         self.line_tokens
@@ -130,7 +131,7 @@ impl PreparedCatalogue {
             .sum()
     }
 
-    /// Returns the tokens of the schema of all tables.
+    /// Returns the number of tokens in the schema of all tables.
     #[must_use]
     pub fn full_tokens(&self) -> u64 {
         self.schema_tokens
@@ -139,20 +140,21 @@ impl PreparedCatalogue {
             .sum()
     }
 
-    /// Returns the tokens of a table's line in the list; 0 for an unknown table.
+    /// Returns the number of tokens in a table's line of the list; 0 for an unknown table.
     #[must_use]
     pub fn line_tokens(&self, table: usize) -> u64 {
         self.line_tokens.get(table).copied().map_or(0, u64::from)
     }
 
-    /// Returns the tokens of a table's schema; 0 for an unknown table.
+    /// Returns the number of tokens in a table's schema; 0 for an unknown table.
     #[must_use]
     pub fn table_tokens(&self, table: usize) -> u64 {
         self.schema_tokens.get(table).copied().map_or(0, u64::from)
     }
 
-    /// Returns the tables, in order, whose schemas together fit into a token budget. The first
-    /// table is always included, even if it is too large, because a query needs at least one.
+    /// Returns the tables whose schemas together fit into a token budget, in the given order. The
+    /// first table is always included, even if it is too large, because a query needs at least one
+    /// table.
     #[must_use]
     pub fn fitting(&self, tables: &[usize], budget: u64) -> Vec<usize> {
         let mut left = budget;

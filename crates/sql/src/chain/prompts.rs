@@ -31,7 +31,7 @@ impl PromptKind {
     /// All prompts of the pipeline.
     pub const ALL: [PromptKind; 3] = [PromptKind::Tables, PromptKind::Query, PromptKind::Repair];
 
-    /// Returns the id of the stored prompt that replaces this one.
+    /// Returns the id of the stored prompt that replaces this prompt.
     #[must_use]
     pub fn id(self) -> &'static str {
         match self {
@@ -41,7 +41,7 @@ impl PromptKind {
         }
     }
 
-    /// Returns the built-in messages: roles and f-string templates.
+    /// Returns the built-in messages. Each has a role and an f-string template.
     #[must_use]
     pub fn texts(self) -> [(Role, &'static str); 2] {
         let query = include_str!("texts/query.system.txt");
@@ -57,16 +57,16 @@ impl PromptKind {
     }
 }
 
-/// The error of a prompt that cannot be rendered.
+/// Error for a prompt that cannot be rendered.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct PromptError {
-    /// The problem, with its position in the template.
+    /// The problem, including its position in the template.
     pub message: String,
 }
 
-/// Renders the pipeline's prompts. A server looks for stored prompts with the ids of [`PromptKind`]
-/// first.
+/// Renders the pipeline's prompts. A server first looks for stored prompts that have the ids of
+/// [`PromptKind`].
 pub trait Prompts: Send + Sync + fmt::Debug {
     /// Renders the messages of a prompt.
     fn render<'a>(
@@ -76,7 +76,7 @@ pub trait Prompts: Send + Sync + fmt::Debug {
     ) -> BoxFuture<'a, Result<Vec<Message>, PromptError>>;
 }
 
-/// The built-in prompts, as f-strings. The prompt of phase 1 is word for word that of table-chat.
+/// The built-in prompts, as f-strings. The prompt of phase 1 is identical to table-chat's.
 #[derive(Clone, Debug)]
 pub struct BuiltIn {
     templates: [Arc<dyn CompiledTemplate>; 3],

@@ -10,9 +10,9 @@ use crate::Catalogue;
 /// Parses a table selection. Returns indexes into [`Catalogue::tables`] in the order of the answer,
 /// without duplicates, at most `most`.
 ///
-/// Names may be qualified or bare, quoted, in another case, prefixed with the database, or the
-/// whole line of the list. A bare name that exists in several schemas selects all of them. Names
-/// missing from the catalogue are ignored.
+/// A name may be qualified or bare, quoted, in different case, prefixed with the database, or given
+/// as the table's whole line of the list. A bare name that exists in several schemas selects all of
+/// them. Names missing from the catalogue are ignored.
 ///
 /// # Errors
 /// Fails if the answer is not JSON, not an array, or empty, or does not name a known table.

@@ -16,7 +16,7 @@ use crate::{ConnectionUrl, connect};
 
 pub use self::recorded_model::RecordedModel;
 
-/// Description of the shop for a connection.
+/// Description of the demo shop, for a connection definition.
 pub const DESCRIPTION: &str = "A small shop: customers, orders, products, stock, payments and shipments of 2025. \
                                一家小店：2025 年的客户、订单、商品、库存、付款和物流。";
 
@@ -25,8 +25,8 @@ const SCHEMA: &str = include_str!("schema.sql");
 /// Rows of the tables.
 const DATA: &str = include_str!("data.sql");
 
-/// Creates the shop as a file, atomically. Returns `false` if the file already exists and leaves it
-/// unchanged. Blocks for some hundredths of a second.
+/// Creates the demo shop's database file atomically. If the file already exists, it stays unchanged
+/// and the result is `false`. The call blocks for a few hundredths of a second.
 ///
 /// # Errors
 /// Fails if the file cannot be written.
@@ -55,7 +55,7 @@ pub fn create(path: &Path) -> Result<bool, DatabaseError> {
     moved.map(|()| true)
 }
 
-/// Opens the shop in a file, which is created if missing.
+/// Opens the demo shop's database file, and creates the file if it is missing.
 ///
 /// # Errors
 /// Fails if the file cannot be written, or its path is not UTF-8.
@@ -67,7 +67,7 @@ pub fn open(path: &Path) -> Result<Arc<dyn Database>, DatabaseError> {
     connect(&url, &ConnectOptions::default())
 }
 
-/// Returns the URL of a shop in this file.
+/// Returns the connection URL of a demo shop in this file.
 #[must_use]
 pub fn url(path: &Path) -> String {
     format!("sqlite:{}", path.display())

@@ -22,11 +22,11 @@ pub enum ExecutionOutcome {
 /// Counts of outcomes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Accuracy {
-    /// Queries with the same rows.
+    /// Queries that return the same rows as the reference query.
     pub same: usize,
-    /// Queries with different rows.
+    /// Queries that return different rows than the reference query.
     pub different: usize,
-    /// Queries that do not run.
+    /// Queries that failed.
     pub failed: usize,
 }
 
@@ -41,7 +41,7 @@ impl Accuracy {
         *count += 1;
     }
 
-    /// Returns the share of queries with the same rows, from 0 to 1.
+    /// Returns the share of queries that return the same rows, from 0 to 1.
     #[must_use]
     pub fn share(&self) -> f64 {
         let all = self.same + self.different + self.failed;

@@ -22,8 +22,9 @@ const DEEPEST: usize = DEPTHS[DEPTHS.len() - 1];
 pub struct MeanTokens {
     /// Tokens of the schema of all tables.
     pub full: f64,
-    /// Tokens of the list in phase 1 plus the schema in phase 2, if the model selects exactly the
-    /// right tables and repair adds its own. The whole schema where the pipeline shows that.
+    /// Tokens of the table list in phase 1 plus tokens of the schema in phase 2. The calculation
+    /// assumes that the model selects exactly the right tables, and that repair adds its tables.
+    /// Questions for which the pipeline shows the whole schema count with that schema.
     pub chain: f64,
 }
 
@@ -31,7 +32,7 @@ pub struct MeanTokens {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Timings {
-    /// Milliseconds to build all indexes, without counting tokens.
+    /// Time to build all indexes in milliseconds, excluding the counting of tokens.
     pub build_ms: f64,
     /// Median ranking time of a question, in milliseconds.
     pub p50_ms: f64,
@@ -39,7 +40,7 @@ pub struct Timings {
     pub p99_ms: f64,
 }
 
-/// Result of measuring one suite file.
+/// Result of measuring the ranking of one suite file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RankingReport {
@@ -47,12 +48,12 @@ pub struct RankingReport {
     pub name: String,
     /// Number of questions.
     pub questions: usize,
-    /// Number of tables in all catalogues.
+    /// Total number of tables in all catalogues.
     pub tables: usize,
     /// Quality of the ranking.
     #[serde(flatten)]
     pub order: Order,
-    /// Quality of BM25F alone, as a baseline.
+    /// Quality of ranking only by BM25F, as a baseline.
     pub plain: Order,
     /// Prompt tokens.
     pub tokens: MeanTokens,
@@ -60,7 +61,8 @@ pub struct RankingReport {
     pub timings: Timings,
 }
 
-/// Ranks the tables for every question of a suite. Deterministic except for the times.
+/// Ranks the tables for every question of a suite. The result is deterministic except for the
+/// times.
 #[must_use]
 pub fn measure(
     suite: &Suite,

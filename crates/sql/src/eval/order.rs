@@ -3,7 +3,7 @@
 use foldhash::HashSet;
 use serde::Serialize;
 
-/// Numbers of top-ranked tables to measure.
+/// Numbers of top-ranked tables for which the quality is measured.
 pub const DEPTHS: [usize; 5] = [5, 10, 15, 20, 50];
 
 /// Quality of the top `k` tables, from 0 to 1, averaged over the questions.
@@ -11,9 +11,9 @@ pub const DEPTHS: [usize; 5] = [5, 10, 15, 20, 50];
 pub struct RecallAtK {
     /// Number of top-ranked tables.
     pub k: usize,
-    /// Share of the right tables found in the top `k`.
+    /// Share of the right tables that are in the top `k`.
     pub recall: f64,
-    /// Share of questions with all right tables in the top `k`.
+    /// Share of questions whose right tables are all in the top `k`.
     pub complete: f64,
     /// Share of the top `k` tables that are right.
     pub precision: f64,
@@ -25,8 +25,8 @@ pub struct RecallAtK {
 pub struct Order {
     /// One entry for each of [`DEPTHS`].
     pub at: Vec<RecallAtK>,
-    /// Mean reciprocal rank (MRR) of the first right table. It counts as 0 beyond the deepest of
-    /// [`DEPTHS`].
+    /// Mean reciprocal rank (MRR) of the first right table. A table that is ranked below the
+    /// largest of [`DEPTHS`] counts as 0.
     pub first: f64,
 }
 

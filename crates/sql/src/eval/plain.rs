@@ -18,7 +18,7 @@ const WEIGHTS: [f32; 4] = [3.0, 3.0, 1.0, 1.0];
 /// Number of occurrences of a word in each field of a table.
 type TermCounts = [u16; WEIGHTS.len()];
 
-/// An index that ranks tables by BM25F alone.
+/// An index that ranks tables only by BM25F.
 #[derive(Debug, Default)]
 pub struct Bm25Index {
     terms: Terms,
@@ -28,7 +28,7 @@ pub struct Bm25Index {
 }
 
 impl Bm25Index {
-    /// Indexes names and comments.
+    /// Indexes the names and comments of tables.
     #[must_use]
     pub fn new(tables: &[DatabaseTable]) -> Self {
         let mut plain = Bm25Index {

@@ -13,9 +13,9 @@ use crate::{ChainMode, SqlConfig, SqlError};
 /// A recorded table selection for one question.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Selection {
-    /// Id of the question in its file.
+    /// Id of the question in the question file.
     pub id: String,
-    /// Table names as the model wrote them; `None` if only its query was recorded.
+    /// Table names as the model wrote them; `None` if only the query was recorded.
     #[serde(default)]
     pub tables: Option<Vec<String>>,
     /// The query as the model wrote it.
@@ -37,11 +37,11 @@ pub struct Recording {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReplayReport {
-    /// Number of questions with a recorded selection.
+    /// Number of questions that have a recorded selection.
     pub questions: usize,
-    /// Share of selections with all right tables, from 0 to 1, without repair.
+    /// Share of selections that contain all right tables without repair, from 0 to 1.
     pub complete: f64,
-    /// The same share with repair.
+    /// Share of selections that contain all right tables with repair, from 0 to 1.
     pub complete_repaired: f64,
     /// Mean number of selected tables without repair.
     pub tables: f64,
@@ -52,7 +52,7 @@ pub struct ReplayReport {
 }
 
 impl Recording {
-    /// Reads a recording.
+    /// Reads a recording from a file.
     ///
     /// # Errors
     /// Fails if the file is missing, too large or invalid.
@@ -62,7 +62,7 @@ impl Recording {
 }
 
 /// Replays recorded selections, with and without repair. Repair adds the best-ranked
-/// `config.repair_tables` tables. Each question sees its own database only, as when the selections
+/// `config.repair_tables` tables. Each question uses only its own database, as when the selections
 /// were recorded.
 #[must_use]
 pub fn replay(

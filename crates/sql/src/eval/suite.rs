@@ -42,9 +42,9 @@ pub struct SuiteQuestion {
     pub database: String,
     /// Text of the question.
     pub question: String,
-    /// Tables that a right query reads, as `schema.table`.
+    /// Tables that a correct query reads, as `schema.table`.
     pub gold: Vec<String>,
-    /// A reference query, if the file has one.
+    /// A reference query, if the file contains one for this question.
     pub sql: Option<String>,
 }
 
@@ -102,9 +102,9 @@ struct FileQuestion {
 }
 
 impl Suite {
-    /// Reads a question file. A file without databases rewords the questions of another file: it
-    /// uses the databases of `<prefix>_union.json` in the same folder, where the prefix is its own
-    /// name up to the first `_`.
+    /// Reads a question file. If the file has no databases, the databases are read from
+    /// `<prefix>_union.json` in the same folder. The prefix is the part of the file's name before
+    /// the first `_`.
     ///
     /// # Errors
     /// Fails if the file is missing, too large or invalid.
@@ -124,8 +124,8 @@ impl Suite {
         suite.map_err(|message| invalid(format!("{}: {message}", path.display())))
     }
 
-    /// Reads a question file for an existing catalogue. A file without databases uses the tables of
-    /// this catalogue under any database name.
+    /// Reads a question file for an existing catalogue. If the file has no databases, every
+    /// database name stands for the tables of this catalogue.
     ///
     /// # Errors
     /// Same as [`Suite::open`].
@@ -146,7 +146,7 @@ impl Suite {
         suite.map_err(|message| invalid(format!("{}: {message}", path.display())))
     }
 
-    /// Returns the suite with the questions of the accepted databases only. All tables are
+    /// Returns the suite, reduced to the questions for the accepted databases. All tables are
     /// retained.
     #[must_use]
     pub fn only(&self, wanted: impl Fn(&str) -> bool) -> Self {

@@ -8,19 +8,20 @@ use super::text::text;
 use crate::rows::TruncationReason;
 use crate::{Cell, ColumnInfo};
 
-/// Options of CSV exports. The output is always UTF-8 with CRLF, quoted where needed.
+/// Options of CSV exports. The output is always UTF-8, lines end with CRLF, and values are quoted
+/// where needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CsvOptions {
     /// Whether the first line contains the column names. Default `true`.
     pub header: bool,
-    /// Whether the file starts with a byte order mark, without which Excel assumes another
+    /// Whether the file starts with a byte order mark. Without the mark, Excel assumes another
     /// encoding. Default `false`.
     pub bom: bool,
-    /// Whether texts that a spreadsheet would run as a formula get an apostrophe in front. Default
-    /// `false`, because the apostrophe changes the text for every other reader.
+    /// Whether an apostrophe is added before text that a spreadsheet would execute as a formula.
+    /// Default `false`, because other programs read the apostrophe as part of the text.
     pub guard_formulas: bool,
-    /// Text that represents NULL; empty by default. An equal text value is quoted, so that readers
-    /// that distinguish quoted values (such as PostgreSQL's COPY) can tell them apart.
+    /// Text that represents NULL; empty by default. A text value that equals it is quoted, so that
+    /// readers such as PostgreSQL's COPY can tell the value from NULL.
     pub null: String,
 }
 

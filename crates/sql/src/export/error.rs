@@ -4,19 +4,19 @@ use quillet_core::ErrorCode;
 
 use super::format::ExportFormat;
 
-/// The error of exporting rows in a format that cannot represent them.
+/// Error for rows that an export format cannot represent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cannot write these rows as {}: {message}", .format.name())]
 pub struct ExportError {
     /// The format.
     pub format: ExportFormat,
     pub(super) code: ErrorCode,
-    /// The problem with its position, and the fix.
+    /// The problem, including its position, and the fix.
     pub message: String,
 }
 
 impl ExportError {
-    /// Returns the stable code used in error bodies.
+    /// Returns the code for error bodies, which does not change between versions.
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         self.code

@@ -44,7 +44,7 @@ impl ExportFormat {
         ExportFormat::Xlsx,
     ];
 
-    /// Returns the name, as used in options and requests.
+    /// Returns the format's name in options and requests.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -58,7 +58,7 @@ impl ExportFormat {
         }
     }
 
-    /// Returns the value of `Content-Type`.
+    /// Returns the media type, for the header `Content-Type`.
     ///
     /// ```
     /// use quillet_sql::export::ExportFormat;
@@ -90,7 +90,7 @@ impl ExportFormat {
     }
 }
 
-/// The error of an unknown export format.
+/// Error for an unknown export format.
 ///
 /// ```
 /// use quillet_sql::export::ExportFormat;
@@ -106,7 +106,7 @@ pub struct UnknownFormat {
 }
 
 impl UnknownFormat {
-    /// Returns the stable code used in error bodies.
+    /// Returns the code for error bodies, which does not change between versions.
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         ErrorCode::SqlInvalidFormat

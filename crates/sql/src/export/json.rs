@@ -20,18 +20,19 @@ const MAX_EXACT: u64 = (1 << 53) - 1;
 /// Serializes rows in the format of the API: `{columns, rows, rowCount, truncated}`.
 ///
 /// Each row is an object. If several columns share a name, the later ones get other keys (`id`,
-/// `id_2`); `columns` contains the name and the key of each. `truncatedBy` names the limit that cut
-/// off rows.
+/// `id_2`); `columns` contains the name and key of each column. If rows are missing, `truncatedBy`
+/// is the name of the limit.
 ///
-/// Numbers never lose digits. Decimals are strings. Integers beyond 2^53 - 1 are strings, because
-/// many readers would round them. `NaN`, `Infinity` and `-Infinity` are strings, because JSON
-/// cannot represent them. Bytes are base64, and arrays are arrays. JSON values are embedded
-/// unchanged; invalid JSON, or JSON nested deeper than 128 levels, becomes a string.
+/// No digits of a number are lost. Decimals are strings. Integers beyond 2^53 - 1 are strings,
+/// because many readers would round them. `NaN`, `Infinity` and `-Infinity` are strings, because
+/// JSON cannot represent them. Bytes become base64 strings, and arrays become JSON arrays. JSON
+/// values are embedded unchanged; invalid JSON, or JSON nested deeper than 128 levels, becomes a
+/// string.
 #[derive(Clone, Copy, Debug)]
 pub struct AsJson<'a>(pub &'a RowSet);
 
-/// Like [`AsJson`], but `columns` lists only the keys, and `columnInfo` contains the objects that
-/// [`AsJson`] puts into `columns`.
+/// Serializes rows like [`AsJson`], but `columns` lists only the keys. `columnInfo` contains the
+/// objects that are in `columns` of [`AsJson`].
 #[derive(Clone, Copy, Debug)]
 pub struct NamedRows<'a>(pub &'a RowSet);
 

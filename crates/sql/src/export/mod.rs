@@ -34,7 +34,7 @@ pub use json::{AsJson, NamedRows, rows_json};
 pub use stream::{ByteSink, RowExport};
 pub use writer::RowWriter;
 
-/// Exports rows in memory. `options` apply to CSV only.
+/// Exports rows to memory. `options` apply only to CSV.
 ///
 /// # Errors
 /// Fails if the format cannot represent a value.

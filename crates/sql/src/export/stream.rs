@@ -9,7 +9,7 @@ use super::{CsvOptions, ExportError, ExportFormat, RowWriter};
 use crate::stream::{RowSink, SinkClosed, StreamEnd};
 use crate::{Cell, ColumnInfo};
 
-/// Receives the bytes of an export: a file, a pipe, a response body.
+/// Receives the bytes of an export. A sink can be a file, a pipe or a response body.
 pub trait ByteSink: Send {
     /// Receives the next bytes. The query pauses until the future completes.
     ///
@@ -18,7 +18,7 @@ pub trait ByteSink: Send {
     fn bytes<'a>(&'a mut self, bytes: Vec<u8>) -> BoxFuture<'a, Result<(), SinkClosed>>;
 }
 
-/// A row sink that exports to a byte sink.
+/// A row sink that writes an export to a byte sink.
 pub struct RowExport<'a> {
     format: ExportFormat,
     options: CsvOptions,
@@ -29,7 +29,7 @@ pub struct RowExport<'a> {
 }
 
 impl<'a> RowExport<'a> {
-    /// Creates an export. `options` apply to CSV only.
+    /// Creates an export. `options` apply only to CSV.
     pub fn new(format: ExportFormat, options: CsvOptions, out: &'a mut dyn ByteSink) -> Self {
         RowExport {
             format,

@@ -7,8 +7,8 @@ use super::{CsvOptions, ExportError, ExportFormat, arrow, csv, json, xlsx};
 use crate::rows::TruncationReason;
 use crate::{Cell, ColumnInfo};
 
-/// Writes rows in an export format. The returned parts together form the file, which is complete
-/// only with the last part, from [`RowWriter::end`].
+/// Writes rows in an export format. The returned parts, joined in order, form the file.
+/// [`RowWriter::end`] returns the last part, without which the file is incomplete.
 pub struct RowWriter {
     format: ExportFormat,
     form: Box<dyn RowFormat>,
@@ -17,7 +17,7 @@ pub struct RowWriter {
 }
 
 impl RowWriter {
-    /// Starts a file with these columns. `options` apply to CSV only.
+    /// Starts a file that has these columns. `options` apply only to CSV.
     ///
     /// # Errors
     /// Fails if the format does not support this number of columns or a column name, or if this
@@ -40,13 +40,13 @@ impl RowWriter {
         Ok(RowWriter { format, form, out })
     }
 
-    /// Returns the format.
+    /// Returns the format that is written.
     #[must_use]
     pub fn format(&self) -> ExportFormat {
         self.format
     }
 
-    /// Adds rows and returns the finished bytes.
+    /// Adds rows and returns the bytes that are ready to be written.
     ///
     /// # Errors
     /// Fails if the format cannot represent a value.
@@ -55,7 +55,8 @@ impl RowWriter {
         Ok(std::mem::take(&mut self.out))
     }
 
-    /// Finishes the file and returns its last bytes. Formats that can record missing rows do so.
+    /// Finishes the file and returns its last bytes. If `truncated` is set and the format can
+    /// record missing rows, the file states that rows are missing.
     ///
     /// # Errors
     /// Fails if the format cannot represent a value.

@@ -4,16 +4,16 @@ use quillet_core::ErrorCode;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// The error of a file that cannot be loaded, with position and fix.
+/// Error for a file that cannot be loaded, including the position and the fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileError {
-    /// Stable code, `sql.file.…`.
+    /// Error code, `sql.file.…`, which does not change between versions.
     pub code: ErrorCode,
     /// The file.
     pub path: PathBuf,
     /// The line, from 1.
     pub line: Option<u64>,
-    /// The column in the line, from 1, in characters.
+    /// The column in the line, counted in characters from 1.
     pub column: Option<u64>,
     /// The problem.
     pub message: String,

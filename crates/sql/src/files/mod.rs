@@ -42,7 +42,7 @@ use folder::PrivateFolder;
 use job::LoadJob;
 pub use options::{FileForm, FileOptions, Header};
 
-/// Files loaded as a database. Dropping it removes the database.
+/// Files that are loaded as a database. Dropping this value removes the database.
 #[derive(Debug)]
 pub struct LoadedFiles {
     folder: PrivateFolder,
@@ -58,8 +58,8 @@ impl LoadedFiles {
     }
 }
 
-/// Loads files on a blocking thread, one table for each file. If the future is dropped, the thread
-/// stops soon and removes its files.
+/// Loads files on a blocking thread. Each file becomes a table. If the future is dropped, the
+/// thread stops soon and removes the files that it created.
 ///
 /// # Errors
 /// Fails if a file cannot be read or does not match its extension (the error includes the

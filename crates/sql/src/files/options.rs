@@ -62,7 +62,7 @@ pub enum Header {
 }
 
 impl Header {
-    /// Returns the option with this name: `auto`, `yes`, `no`.
+    /// Returns the option with this name, which is `auto`, `yes` or `no`.
     ///
     /// ```
     /// use quillet_sql::files::Header;
@@ -84,14 +84,14 @@ impl Header {
 /// Options and limits for reading files.
 #[derive(Clone, Debug)]
 pub struct FileOptions {
-    /// Maximum rows of all files together.
+    /// Maximum total number of rows in all files.
     pub rows: u64,
-    /// Maximum bytes of all files together, and of their values.
+    /// Maximum total size in bytes of all files, and also of all their values.
     pub bytes: u64,
-    /// Maximum bytes of one row.
+    /// Maximum size of one row in bytes.
     pub row_bytes: u64,
-    /// Text encoding by its WHATWG name (`gbk`, `windows-1252`). If `None`, the byte order mark
-    /// decides, otherwise UTF-8.
+    /// Text encoding by its WHATWG name (`gbk`, `windows-1252`). If `None`, a byte order mark
+    /// selects the encoding; a file without a mark is read as UTF-8.
     pub encoding: Option<String>,
     /// Byte that separates the values of a CSV file; detected from the first lines if `None`.
     pub separator: Option<u8>,

@@ -21,15 +21,15 @@ use quillet_core::{ErrorCode, LineColumn, Span};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct GuardError {
-    /// Stable code, `sql.guard.…`.
+    /// Error code, `sql.guard.…`, which does not change between versions.
     pub code: ErrorCode,
-    /// The problem, one sentence without a full stop.
+    /// The problem in one sentence, without a full stop.
     pub message: String,
     /// Position in the query, in bytes.
     pub span: Option<Span>,
     /// Line and column of the span's start.
     pub position: Option<LineColumn>,
-    /// The fix: a similar name, or the allowed alternatives.
+    /// The fix, such as a similar name or the allowed alternatives.
     pub help: Option<String>,
 }
 

@@ -42,17 +42,17 @@ pub enum GuardMode {
 pub struct Policy {
     /// Kinds of statements that may pass.
     pub mode: GuardMode,
-    /// Maximum bytes of a query.
+    /// Maximum size of a query in bytes.
     pub bytes: usize,
-    /// Maximum nesting of a query, at most 128.
+    /// Maximum nesting depth of a query. The value can be at most 128.
     pub depth: usize,
-    /// Maximum number of rows. It is added to the text as a LIMIT unless the query has a smaller
-    /// one. `None` leaves the text unchanged.
+    /// Maximum number of rows. The limit is added to the query as a LIMIT clause, unless the query
+    /// already has a smaller LIMIT. `None` leaves the query unchanged.
     pub rows: Option<u64>,
-    /// Additional allowed functions, in lower case. Use `schema.name` for functions that are called
-    /// with their schema.
+    /// Additional allowed functions, in lower case. Write `schema.name` for functions that queries
+    /// call with a schema.
     pub functions: Vec<String>,
-    /// Whether tables and columns must exist in the catalogue, if one is given.
+    /// Whether tables and columns must exist in the catalogue, if a catalogue is given.
     pub check_names: bool,
 }
 
@@ -74,14 +74,14 @@ impl Default for Policy {
 /// A query that may run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApprovedQuery {
-    /// The text to run, without comments. If rows are limited, it requests one row more than the
-    /// limit, so that the reader can detect missing rows.
+    /// The text to run, without comments. If rows are limited, the query requests one row more than
+    /// the limit, so that missing rows can be detected.
     pub sql: String,
-    /// The original text, with comments and with the limit itself, for display.
+    /// The text to display, which includes the original comments and the exact limit.
     pub shown: String,
     /// Tables that the query reads, as named in the catalogue (`schema.table`), in order of
     /// appearance.
     pub tables: Vec<String>,
-    /// Whether the limit was added or replaced a larger one.
+    /// Whether a LIMIT was added, or a larger LIMIT was replaced.
     pub limited: bool,
 }

@@ -17,7 +17,7 @@ const WIDTH: usize = 80;
 /// Maximum indentation level; deeper lines would be mostly blanks.
 const LEVELS: usize = 40;
 
-/// Returns the formatted text. Formatting is idempotent.
+/// Formats the text of a query. Formatting the result again does not change it.
 ///
 /// # Errors
 /// Fails if a literal, a quoted name or a comment is unclosed, or if the text does not start like a

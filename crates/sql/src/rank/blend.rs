@@ -16,16 +16,16 @@ pub(crate) const DEPTH: usize = 200;
 const LONGEST_TEXT: usize = 2_000;
 
 impl RankIndex {
-    /// Returns one text for each table, in the catalogue's order, to be embedded: the words of its
-    /// name, its comment and its columns.
+    /// Returns the texts to embed, one for each table in the catalogue's order. A text contains the
+    /// words of the table's name, comment and columns.
     #[must_use]
     pub fn texts(&self) -> Vec<String> {
         self.catalogue.tables.iter().map(text).collect()
     }
 
     /// Returns the best `most` tables by words and by similarity to the question's vector. `tables`
-    /// contains the vectors of [`RankIndex::texts`]. Vectors of another length than the question's
-    /// are ignored.
+    /// contains the vectors of [`RankIndex::texts`]. Vectors whose length differs from the
+    /// question's vector are ignored.
     #[must_use]
     pub fn blend(
         &self,

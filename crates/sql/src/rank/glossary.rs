@@ -3,6 +3,6 @@
 /// A glossary that maps terms of questions to terms of the schema.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Glossary {
-    /// Each term with its meanings, in natural spelling.
+    /// The terms and the meanings of each term, in natural spelling.
     pub entries: Vec<(String, Vec<String>)>,
 }

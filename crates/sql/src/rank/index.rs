@@ -13,7 +13,7 @@ use super::terms::Terms;
 use super::thesaurus::Thesaurus;
 use crate::Catalogue;
 
-/// Rank index of one catalogue. It is built once and shared between questions.
+/// Rank index of one catalogue. The index is built once and shared by all questions.
 #[derive(Debug)]
 pub struct RankIndex {
     pub(super) catalogue: Arc<Catalogue>,

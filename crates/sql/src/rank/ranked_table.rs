@@ -5,7 +5,7 @@
 pub struct RankedTable {
     /// Index in [`Catalogue::tables`].
     pub table: usize,
-    /// Score, never negative. It is comparable only within one ranking.
+    /// Score, never negative. Scores are comparable only within one ranking.
     pub score: f32,
     /// Matching words, or `joins orders` for a table found through a join.
     pub why: Vec<String>,

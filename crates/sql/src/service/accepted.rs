@@ -41,7 +41,7 @@ impl Databases {
         })
     }
 
-    /// Withdraws the acceptance of a recorded query. Returns `false` if it was not accepted.
+    /// Withdraws the acceptance of a recorded query. Returns `false` if the query was not accepted.
     ///
     /// # Errors
     /// Fails if the connection does not exist or the archive is unavailable.

@@ -21,20 +21,20 @@ pub struct PutResult {
     pub created: bool,
     /// The role's privileges beyond reading, one sentence each.
     pub warnings: Vec<String>,
-    /// The created version, if the store keeps a history.
+    /// Number of the created version, if the store keeps a history.
     pub version: Option<u64>,
 }
 
 /// The result of removing a connection.
 #[derive(Clone, Debug)]
 pub struct RemoveResult {
-    /// The version that records the removal, if the store keeps a history.
+    /// Number of the version that records the removal, if the store keeps a history.
     pub version: Option<u64>,
 }
 
 impl Databases {
-    /// Adds a temporary connection, which is not stored and hides a stored one with the same name.
-    /// It connects on first use.
+    /// Adds a temporary connection, which is not stored. It hides a stored connection with the same
+    /// name. The connection is opened on first use.
     ///
     /// # Errors
     /// Fails if the name or the URL is invalid.
@@ -55,7 +55,8 @@ impl Databases {
         Ok(())
     }
 
-    /// Lists all connections by name. A connection with an invalid definition includes its problem.
+    /// Lists all connections by name. If a definition is invalid, the connection's `problem` is
+    /// set.
     ///
     /// # Errors
     /// Fails if the store is unavailable.
@@ -80,7 +81,7 @@ impl Databases {
         Ok(connection_of_text(name, &text))
     }
 
-    /// Tests a connection and stores it if the test succeeds. Its catalogue is then read in the
+    /// Tests a connection and stores it if the test succeeds. The catalogue is then read in the
     /// background.
     ///
     /// # Errors
@@ -94,7 +95,8 @@ impl Databases {
         self.put_as(name, definition, STORE, "").await
     }
 
-    /// Like [`Databases::put`], with the author and message of the version.
+    /// Stores a connection like [`Databases::put`], and also sets the author and message of the new
+    /// version.
     ///
     /// # Errors
     /// Same as [`Databases::put`].
@@ -170,7 +172,8 @@ impl Databases {
         self.test(&ConnectionDefinition::read(name, &text)?).await
     }
 
-    /// Removes a connection with its catalogue and history. Returns `false` if it did not exist.
+    /// Removes a connection, including its catalogue and history. Returns `false` if the connection
+    /// did not exist.
     ///
     /// # Errors
     /// Fails if the store or the archive is unavailable.
@@ -178,7 +181,7 @@ impl Databases {
         Ok(self.remove_as(name, STORE).await?.is_some())
     }
 
-    /// Like [`Databases::remove`], with the author of the version.
+    /// Removes a connection like [`Databases::remove`], and also sets the author of the version.
     ///
     /// # Errors
     /// Same as [`Databases::remove`].

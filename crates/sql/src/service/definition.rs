@@ -22,10 +22,10 @@ pub struct ConnectionDefinition {
     /// Description of the data, for people and models.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Glossary: words of the users and their meanings.
+    /// Glossary of users' words and their meanings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub glossary: Vec<(String, Vec<String>)>,
-    /// Whether column values may be sampled and shown to models. `None` uses the settings.
+    /// Whether column values may be sampled and shown to models. If `None`, the settings decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub values: Option<bool>,
     /// Time of creation.
@@ -40,7 +40,7 @@ pub struct ConnectionDefinition {
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SshConfig {
-    /// Whether the tunnel is used. A form sends all fields even if it is not.
+    /// Whether the tunnel is used. Forms send all fields even if the tunnel is not used.
     #[serde(default = "yes")]
     pub enabled: bool,
     /// Host of the SSH server.
@@ -64,10 +64,11 @@ pub struct SshConfig {
     /// Passphrase of the private key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_passphrase: Option<String>,
-    /// Path of the private key. If `None`, `ssh` uses its defaults, such as its agent.
+    /// Path of the private key. If `None`, `ssh` uses its default credentials, such as the SSH
+    /// agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity_file: Option<String>,
-    /// Path of the known hosts file. If `None`, `ssh` uses its own.
+    /// Path of the known hosts file. If `None`, `ssh` uses its default file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known_hosts_file: Option<String>,
 }
@@ -108,7 +109,7 @@ impl fmt::Debug for SshConfig {
 }
 
 impl ConnectionDefinition {
-    /// Creates a definition with only a URL.
+    /// Creates a definition in which only the URL is set.
     #[must_use]
     pub fn of(url: impl Into<String>) -> Self {
         ConnectionDefinition {
@@ -117,8 +118,8 @@ impl ConnectionDefinition {
         }
     }
 
-    /// Returns the definition without secrets: the password in the URL is masked, and secrets of
-    /// the tunnel are removed. An invalid URL becomes empty.
+    /// Returns the definition without secrets. The password in the URL is masked, and the tunnel's
+    /// secrets are removed. An invalid URL becomes empty.
     #[must_use]
     pub fn masked(&self) -> Self {
         let url = self.url.parse::<ConnectionUrl>();
@@ -150,7 +151,7 @@ impl ConnectionDefinition {
 pub struct Connection {
     /// Name of the connection.
     pub name: String,
-    /// URL with the password masked; empty if it is invalid.
+    /// URL with the password masked; empty if the URL is invalid.
     pub url: String,
     /// SQL dialect; `None` if the URL is invalid.
     pub db_type: Option<SqlDialect>,
@@ -161,7 +162,7 @@ pub struct Connection {
     /// Description of the data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Whether column values may be sampled, if the definition sets it.
+    /// Whether column values may be sampled, if the definition sets this option.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub values: Option<bool>,
     /// Time of creation.

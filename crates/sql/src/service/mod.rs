@@ -42,7 +42,7 @@ pub use parts::ServiceParts;
 pub use run::{QueryRun, RunOptions};
 pub use stream_result::StreamResult;
 
-/// A set of named databases. Cheap to clone; clones share one service.
+/// A set of named databases. Cloning is cheap, and clones share one service.
 #[derive(Clone, Debug)]
 pub struct Databases {
     inner: Arc<Inner>,
@@ -65,7 +65,7 @@ const FIRST_CATALOGUE_WAIT: Duration = Duration::from_secs(3);
 fn ignore_progress(_: u64, _: u64, _: &str) {}
 
 impl Databases {
-    /// Creates a service from its parts.
+    /// Creates the service from its dependencies.
     #[must_use]
     pub fn new(parts: ServiceParts) -> Self {
         Databases {
@@ -78,7 +78,7 @@ impl Databases {
         }
     }
 
-    /// Returns the settings.
+    /// Returns the text-to-SQL settings.
     #[must_use]
     pub fn config(&self) -> &SqlConfig {
         &self.inner.parts.config
@@ -96,8 +96,8 @@ impl Databases {
         self.inner.parts.store.changes()
     }
 
-    /// Returns the catalogue of a database. The stored one is returned while its fingerprint is
-    /// current, unless `refresh` is set.
+    /// Returns the catalogue of a database. The stored catalogue is returned if its fingerprint is
+    /// current and `refresh` is not set.
     ///
     /// # Errors
     /// Fails if the connection is unknown, or if the database is unavailable and no catalogue is
@@ -113,7 +113,7 @@ impl Databases {
         Ok(prepared.catalogue.clone())
     }
 
-    /// Returns the catalogue with its index and token counts.
+    /// Returns the catalogue, including its index and token counts.
     ///
     /// # Errors
     /// Same as [`Databases::catalogue`].
@@ -154,7 +154,8 @@ impl Databases {
             .await
     }
 
-    /// Generates a query with options. Limits are ignored, because the query does not run.
+    /// Generates a query like [`Databases::generate`], but with options. Limits are ignored,
+    /// because the query does not run.
     ///
     /// # Errors
     /// Same as [`Databases::generate`].
@@ -172,7 +173,7 @@ impl Databases {
         Ok(generated)
     }
 
-    /// Repairs a query that failed after generation, without running it.
+    /// Repairs a generated query that failed later, without running the repaired query.
     ///
     /// # Errors
     /// Same as [`Databases::generate`].
@@ -192,7 +193,8 @@ impl Databases {
         Ok(generated)
     }
 
-    /// Generates a query and runs it. Errors of the database are repaired like those of the guard.
+    /// Generates a query and runs it. Errors from the database are repaired like errors from the
+    /// guard.
     ///
     /// # Errors
     /// Same as [`Databases::generate`] and [`Databases::run`].
@@ -255,8 +257,8 @@ impl Databases {
         Ok(ran)
     }
 
-    /// Runs a reference query and another query under the guard, and compares their rows. Neither
-    /// is recorded.
+    /// Runs a reference query and another query, both subject to the guard, and compares their
+    /// rows. Neither query is recorded.
     ///
     /// # Errors
     /// Fails if the reference query fails, or if the connection is unusable (see
@@ -307,7 +309,7 @@ impl Databases {
         self.with_acceptance(name, page).await
     }
 
-    /// Returns records whose query or question contains all these words.
+    /// Returns history records whose query or question contains all these words.
     ///
     /// # Errors
     /// Same as [`Databases::history`].

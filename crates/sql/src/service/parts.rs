@@ -19,7 +19,7 @@ pub struct ServiceParts {
     pub archive: Arc<dyn Archive>,
     /// Model that selects tables and writes queries.
     pub model: Option<Arc<dyn ChatModel>>,
-    /// Embedder, for finding tables that do not share a word with the question.
+    /// Embedder, which can find relevant tables even if they share no word with the question.
     pub embedder: Option<Arc<dyn Embedder>>,
     /// Counts tokens.
     pub tokens: Arc<dyn TokenCounter>,

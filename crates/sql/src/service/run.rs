@@ -10,12 +10,12 @@ use crate::rows::RowSet;
 pub struct RunOptions {
     /// The question that the query answers, for the history.
     pub question: Option<String>,
-    /// Whether the user has read and accepted the query. If it succeeds, it becomes an example for
-    /// similar questions.
+    /// Whether the user has read and accepted the query. If an accepted query succeeds, it becomes
+    /// an example for similar questions.
     pub accepted: bool,
     /// Kinds of statements that may pass the guard.
     pub mode: GuardMode,
-    /// Limits; `None` uses those of the settings.
+    /// Limits; `None` uses the limits from the settings.
     pub limits: Option<QueryLimits>,
     /// Earlier questions of the conversation, oldest first.
     pub previous: Vec<EarlierQuestion>,

@@ -33,7 +33,7 @@ const FIRST_SAMPLE_WAIT: Duration = Duration::from_millis(300);
 
 impl Databases {
     /// Samples column values now and returns the number of sampled columns. Returns 0 if sampling
-    /// is disabled, see [`Sampling`](crate::values::Sampling).
+    /// is disabled by [`Sampling`](crate::values::Sampling).
     ///
     /// # Errors
     /// Fails if the connection does not exist or the database is unavailable.

@@ -12,18 +12,18 @@ use crate::{Cell, ColumnInfo, RowSet};
 pub struct StreamResult {
     /// The query that ran, including an added LIMIT.
     pub sql: String,
-    /// Number of delivered rows.
+    /// Number of rows that the sink received.
     pub row_count: u64,
     /// How the stream ended.
     pub ended: StreamEnd,
-    /// Execution time in milliseconds, including the time of the sink.
+    /// Execution time in milliseconds, including the time that the sink needed.
     pub execution_ms: u64,
     /// Tables that the query read, as `schema.table`.
     pub tables: Vec<String>,
 }
 
 impl StreamResult {
-    /// Returns the limit that cut off rows.
+    /// Returns the limit because of which rows are missing, if any.
     #[must_use]
     pub fn truncated(&self) -> Option<TruncationReason> {
         self.ended.truncated()

@@ -28,7 +28,7 @@ impl Databases {
         finished(ran, into).await
     }
 
-    /// Generates and runs a query and exports its rows. Errors of the database are repaired until
+    /// Generates and runs a query and exports its rows. Errors from the database are repaired until
     /// the first row is written.
     ///
     /// # Errors

@@ -64,7 +64,8 @@ pub(crate) struct MentionedValues {
 }
 
 impl ValueIndex {
-    /// Creates an index from declared values, and from sampled values of existing columns.
+    /// Creates an index from declared values and from sampled values. Samples of columns that no
+    /// longer exist are ignored.
     #[must_use]
     pub fn of(catalogue: &Catalogue, sampled: &ValueSamples) -> Self {
         let mut known = ValueIndex {

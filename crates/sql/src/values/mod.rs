@@ -80,23 +80,24 @@ impl Sampling {
 pub struct ValuesConfig {
     /// Databases to sample.
     pub sampling: Sampling,
-    /// Maximum columns of one database.
+    /// Maximum number of columns to sample in one database.
     pub columns: usize,
-    /// Maximum rows read from one table.
+    /// Maximum number of rows to read from one table.
     pub rows: usize,
-    /// Maximum values stored for one column; the most frequent ones win.
+    /// Maximum number of values to store for one column. The most frequent values are stored.
     pub distinct: usize,
-    /// Maximum characters of a value; longer texts are not categories.
+    /// Maximum number of characters in a value. Longer values are not stored, because they are
+    /// unlikely to be categories.
     pub characters: usize,
-    /// Maximum bytes read from one table.
+    /// Maximum number of bytes to read from one table.
     pub bytes: usize,
-    /// Time limit for one table.
+    /// Time limit for sampling one table.
     pub table_time: Duration,
-    /// Time limit for one database.
+    /// Time limit for sampling one database.
     pub time: Duration,
     /// Maximum age of a sample.
     pub age: Duration,
-    /// Maximum tokens of values in a prompt.
+    /// Maximum number of tokens for values in a prompt.
     pub tokens: u64,
 }
 
@@ -125,7 +126,7 @@ pub struct ValueSamples {
     pub fingerprint: String,
     /// Time of the sample, in milliseconds since 1970-01-01 UTC.
     pub read_at: u64,
-    /// Columns with known values.
+    /// Columns whose values are known.
     pub columns: Vec<SampledColumn>,
 }
 
@@ -141,6 +142,6 @@ pub struct SampledColumn {
     pub name: String,
     /// Sampled values, most frequent first.
     pub values: Vec<String>,
-    /// Whether it has few values that occur often, like a status.
+    /// Whether the column has only a few values that occur often, as a status column does.
     pub is_choice: bool,
 }

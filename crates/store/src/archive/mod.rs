@@ -14,18 +14,22 @@ use crate::{ids, tokenize};
 pub use memory::MemoryArchive;
 pub use sqlite::SqliteArchive;
 
-/// Limits of the data stored for databases.
+/// Limits on the data that is stored for databases.
 #[derive(Clone, Debug)]
 pub struct ArchiveOptions {
-    /// Maximum number of queries per database; 10,000. The oldest are removed.
+    /// Maximum number of queries per database; 10,000. Beyond this number, the oldest queries are
+    /// removed.
     pub max_records: usize,
-    /// Maximum size of a database's queries as JSON; 16 MiB. The oldest are removed.
+    /// Maximum size of a database's queries as JSON; 16 MiB. Beyond this size, the oldest queries
+    /// are removed.
     pub max_history_bytes: usize,
-    /// Maximum size of a catalogue in bytes; 64 MiB. A larger one is rejected.
+    /// Maximum size of a catalogue in bytes; 64 MiB. A larger catalogue is rejected.
     pub max_catalogue_bytes: usize,
-    /// Maximum number of accepted queries per database; 500. The oldest are removed.
+    /// Maximum number of accepted queries per database; 500. Beyond this number, the oldest
+    /// accepted queries are removed.
     pub max_accepted: usize,
-    /// Maximum memory for all databases; 256 MiB. The least recently used databases are removed.
+    /// Maximum memory for all databases; 256 MiB. Beyond this size, the data of the least recently
+    /// used databases is removed.
     pub max_memory_bytes: usize,
 }
 

@@ -59,7 +59,7 @@ impl MemoryBudgets {
         MemoryBudgets::at(clock::millis)
     }
 
-    /// Creates a store with another clock, which returns milliseconds since 1970.
+    /// Creates a store that uses the given clock. The clock returns milliseconds since 1970.
     #[must_use]
     pub fn at(clock: fn() -> u64) -> Self {
         MemoryBudgets {

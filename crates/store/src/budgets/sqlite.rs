@@ -51,7 +51,7 @@ impl SqliteBudgets {
         SqliteBudgets::at(path, clock::millis)
     }
 
-    /// Creates a store with another clock, which returns milliseconds since 1970.
+    /// Creates a store that uses the given clock. The clock returns milliseconds since 1970.
     #[must_use]
     pub fn at(path: &Path, clock: fn() -> u64) -> Self {
         SqliteBudgets {

@@ -45,7 +45,7 @@ pub(crate) fn is_of_tests(kind: EntryKind, name: &str) -> bool {
 /// Extension of script files that this store writes.
 const SCRIPT_ENDING: &str = ".ai.yaml";
 
-/// Extensions of template files with their formats. Other crates use this list.
+/// Extensions of template files, and the format for each extension. Other crates use this list.
 ///
 /// # Examples
 ///

@@ -57,7 +57,8 @@ impl Roots {
     }
 }
 
-/// Returns the subfolders for a kind in a folder store; new files are created in the first.
+/// Returns the subfolders for a kind of definition in a folder store. New files are created in the
+/// first subfolder.
 ///
 /// # Examples
 ///

@@ -77,7 +77,8 @@ struct FolderInner {
 }
 
 impl FolderStore {
-    /// Opens a folder, reads it and watches it. Must be called inside a Tokio runtime.
+    /// Opens a folder, reads its definitions, and watches for changes. Call this inside a Tokio
+    /// runtime.
     ///
     /// # Errors
     /// `Configuration` if the folder does not exist or cannot be read.

@@ -59,9 +59,10 @@ pub(crate) fn scan(roots: &Roots, max_file_bytes: usize) -> io::Result<FolderSna
     Ok(found)
 }
 
-/// Reads a single file in the same way as a folder store, wherever it is. Its name determines the
-/// key, and a `skprompt.txt` is read together with its `config.json` under the name of their
-/// folder. `None` if the file name is not that of a definition of this kind.
+/// Reads a single file from any location, in the same way as a folder store. The file name
+/// determines the key. A `skprompt.txt` is read together with the `config.json` in its folder, and
+/// the folder's name determines the key. Returns `None` if a definition of this kind cannot have
+/// this file name.
 ///
 /// # Errors
 /// The file does not exist. An unreadable file becomes an invalid entry.

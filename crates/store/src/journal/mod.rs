@@ -15,13 +15,13 @@ pub use sqlite::SqliteJournal;
 /// but small enough to be added to the current time in SQLite, Redis and Lua.
 pub(crate) const LONGEST_MS: u64 = 1 << 48;
 
-/// Limits of journals.
+/// Limits on journals.
 #[derive(Clone, Debug)]
 pub struct JournalOptions {
     /// Maximum size of one event in bytes; 16 MiB, more than any model answer or tool result may
     /// have.
     pub max_step_bytes: usize,
-    /// Maximum number of events in a run; 10,000. The events that end the run are always allowed.
+    /// Maximum number of events in a run; 10,000. Events that end the run are always accepted.
     pub max_steps: u64,
     /// How long a run is stored after its end; 30 days.
     pub keep: Duration,

@@ -25,7 +25,7 @@ pub struct ImportReport {
     pub unchanged: usize,
     /// Number of documents whose files no longer exist.
     pub removed: usize,
-    /// Files that could not be imported, with the reasons.
+    /// Files that could not be imported, and the reasons.
     pub problems: Vec<String>,
 }
 
@@ -51,11 +51,12 @@ fn form_of(path: &Path) -> Option<DocumentFormat> {
 
 impl SqliteKnowledge {
     /// Imports the files of a folder (Markdown, HTML, JSON and plain text), and removes documents
-    /// without a file from the collection. Unchanged files are only read.
+    /// whose file no longer exists from the collection. Unchanged files are read but not imported
+    /// again.
     ///
     /// # Errors
-    /// The folder cannot be read or has too many files, or the database fails. A file that is not
-    /// text is reported in the result.
+    /// The folder cannot be read or has too many files, or the database fails. Files that are not
+    /// text are listed in the result's `problems`.
     pub async fn import(
         &self,
         folder: &Path,

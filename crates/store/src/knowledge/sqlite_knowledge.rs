@@ -55,9 +55,9 @@ pub struct SqliteKnowledge {
 }
 
 impl SqliteKnowledge {
-    /// Opens or creates the file. `:memory:` creates a database that is deleted on drop. With an
-    /// embedder, passages are also found by meaning. Documents stored without it, or with another
-    /// model, are found only by words until they are stored again.
+    /// Opens or creates the file. `:memory:` creates a database that is deleted on drop. If an
+    /// embedder is given, passages are also found by meaning. Documents that were stored without an
+    /// embedder, or with another model, are found only by words until they are stored again.
     ///
     /// # Errors
     /// `Configuration` for an invalid path or a file of a newer version; `Corrupt` for a file that

@@ -70,7 +70,7 @@ struct ArchiveKeys {
 }
 
 impl RedisArchive {
-    /// Starts connecting without waiting for Redis. Must be called inside a Tokio runtime.
+    /// Starts connecting without waiting for Redis. Call this inside a Tokio runtime.
     ///
     /// # Errors
     /// `Configuration` for a missing or invalid certificate file.

@@ -163,8 +163,8 @@ impl fmt::Debug for RedisStore {
 }
 
 impl RedisStore {
-    /// Creates the store and starts connecting without waiting for Redis. Must be called inside a
-    /// Tokio runtime.
+    /// Creates the store and starts connecting without waiting for Redis. Call this inside a Tokio
+    /// runtime.
     ///
     /// # Errors
     /// `Configuration` for a missing or invalid certificate file.

@@ -183,7 +183,7 @@ pub struct RedisRuns {
 }
 
 impl RedisRuns {
-    /// Starts connecting without waiting for Redis. Must be called inside a Tokio runtime.
+    /// Starts connecting without waiting for Redis. Call this inside a Tokio runtime.
     ///
     /// # Errors
     /// `Configuration` for a missing or invalid certificate file.

@@ -16,22 +16,25 @@ pub use memory::MemoryRuns;
 /// Time window of `RunAllowance::per_minute`.
 pub(crate) const MINUTE: Duration = Duration::from_secs(60);
 
-/// Limits of the registry of runs.
+/// Limits on the registry of runs.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
-    /// Maximum size of a run's log, including names and payloads; 1 MiB. The oldest events are
-    /// removed.
+    /// Maximum size of a run's log, including names and payloads; 1 MiB. Beyond this size, the
+    /// oldest events are removed.
     pub max_log_bytes: usize,
-    /// Maximum number of events in a run's log; 10,000. The oldest are removed.
+    /// Maximum number of events in a run's log; 10,000. Beyond this number, the oldest events are
+    /// removed.
     pub max_log_events: usize,
     /// How long the log of a run is stored after its end, or after its last event if the end is not
     /// reported; 10 min.
     pub keep: Duration,
-    /// Maximum size of all logs in memory; 256 MiB. The runs that ended first are removed.
+    /// Maximum size of all logs in memory; 256 MiB. Beyond this size, the logs of the runs that
+    /// ended first are removed.
     pub max_memory_bytes: usize,
-    /// How long the slots of a dead replica remain taken; 10 s. Only for Redis. A replica renews
-    /// its leases three times in this period. Its runs are lost after another half of the period,
-    /// in which a disconnected replica can still renew them.
+    /// How long the slots of a dead replica remain occupied; 10 s. This option applies only to
+    /// Redis. A replica renews its leases three times in this period. The runs of a dead replica
+    /// are lost after another half of this period, during which a disconnected replica can still
+    /// renew its leases.
     pub lease: Duration,
 }
 

@@ -12,18 +12,20 @@ use quillet_core::store::{StoreError, StoreErrorKind};
 pub use memory::MemorySessions;
 pub use sqlite::SqliteSessions;
 
-/// Limits of sessions.
+/// Limits on sessions.
 #[derive(Clone, Debug)]
 pub struct SessionOptions {
     /// How long a session is stored after its last message; 7200 s, as in Chat Shell's
-    /// `CHAT_HISTORY_EXPIRE_SECONDS`. Unlimited if `None`.
+    /// `CHAT_HISTORY_EXPIRE_SECONDS`. `None` means no limit.
     pub expire: Option<Duration>,
-    /// Maximum number of sessions; 10,000. The least recently used are removed. Does not apply to
-    /// Redis, where the memory of the server is the limit.
+    /// Maximum number of sessions; 10,000. Beyond this number, the least recently used sessions are
+    /// removed. This limit does not apply to Redis, where only the server's memory is limited.
     pub max_sessions: usize,
-    /// Maximum number of messages in a session; 10,000. The oldest are removed.
+    /// Maximum number of messages in a session; 10,000. Beyond this number, the oldest messages are
+    /// removed.
     pub max_messages: usize,
-    /// Maximum size of a session's messages as JSON; 16 MiB. The oldest are removed.
+    /// Maximum size of a session's messages as JSON; 16 MiB. Beyond this size, the oldest messages
+    /// are removed.
     pub max_session_bytes: usize,
     /// Maximum size of all sessions in memory; 256 MiB.
     pub max_memory_bytes: usize,

@@ -55,7 +55,7 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens or creates the file. Must be called inside a Tokio runtime.
+    /// Opens or creates the file. Call this inside a Tokio runtime.
     ///
     /// # Errors
     /// `Configuration` for an invalid path or a file of a newer version; `Corrupt` for a file that

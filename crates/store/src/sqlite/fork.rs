@@ -23,16 +23,17 @@ static OPEN: Mutex<(u32, Vec<SharedConnection>)> = Mutex::new((0, Vec::new()));
 /// A connection, `None` once it is closed.
 type SharedConnection = Arc<Mutex<Option<Connection>>>;
 
-/// Keeps all SQLite connections of the process idle.
+/// Guard during which all SQLite connections of the process are idle.
 ///
-/// A process that forks acquires it before the fork, and drops it afterwards in the parent and in
-/// the child. The child can then open SQLite files. It must not use a store that its parent opened.
+/// A process must acquire the guard before it forks, and drop it after the fork in both the parent
+/// and the child. The child can then open SQLite files. The child must not use a store that the
+/// parent opened.
 pub struct ForkGuard(
     #[expect(dead_code, reason = "unlocks when dropped")] RwLockWriteGuard<'static, ()>,
 );
 
 impl ForkGuard {
-    /// Waits until no connection works.
+    /// Waits until all connections are idle, and keeps them idle.
     #[must_use]
     pub fn acquire() -> Self {
         ForkGuard(write(&WORK))

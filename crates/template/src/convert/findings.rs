@@ -12,7 +12,7 @@ const MOST: usize = 100;
 /// Maximum depth of a tree, because its readers and writers recurse.
 pub(crate) const DEEPEST: usize = 200;
 
-/// Collects the diagnostics of one source.
+/// Collects diagnostics about one source.
 ///
 /// # Examples
 ///
@@ -51,13 +51,13 @@ impl<'s> ConvertFindings<'s> {
         self.text
     }
 
-    /// Returns the source between two offsets.
+    /// Returns the source text in this span.
     #[must_use]
     pub fn slice(&self, span: Span) -> &'s str {
         self.text.get(span.start..span.end).unwrap_or_default()
     }
 
-    /// Reports an element without an exact counterpart.
+    /// Reports an error for an element that has no exact counterpart in the other format.
     pub fn reject(&mut self, span: Span, message: impl Into<String>) {
         self.add(
             Diagnostic::error("convert.refused", self.name, message),
@@ -65,15 +65,15 @@ impl<'s> ConvertFindings<'s> {
         );
     }
 
-    /// Reports an element without a counterpart. Always returns `None`, so the caller can return
-    /// the result instead of a node.
+    /// Reports an error for an element that has no counterpart in other formats. Always returns
+    /// `None`, so the caller can return the result instead of a node.
     pub fn no_counterpart<T>(&mut self, span: Span, what: &str) -> Option<T> {
         let message = format!("{what} has no exact counterpart in other formats");
         self.reject(span, message);
         None
     }
 
-    /// Like [`ConvertFindings::reject`], but also suggests a fix.
+    /// Reports an error like [`ConvertFindings::reject`], and also suggests a fix.
     pub fn reject_with_help(
         &mut self,
         span: Span,
@@ -91,13 +91,13 @@ impl<'s> ConvertFindings<'s> {
         }
     }
 
-    /// Warns that a result is exact for some values only.
+    /// Adds a warning that the result is exact only for some values.
     pub fn note(&mut self, span: Span, message: impl Into<String>, help: impl Into<String>) {
         let found = Diagnostic::warning(VALUES, self.name, message);
         self.add(found.help(help), span);
     }
 
-    /// Warns that the result omits an element that prints nothing.
+    /// Adds a warning that the result omits an element that prints nothing.
     pub fn leave_out(&mut self, span: Span, message: impl Into<String>) {
         self.add(
             Diagnostic::warning("convert.comment", self.name, message),
@@ -113,7 +113,7 @@ impl<'s> ConvertFindings<'s> {
         self.found
     }
 
-    /// Whether there is an error.
+    /// Returns whether there is an error.
     #[must_use]
     pub fn refused(&self) -> bool {
         let mut found = self.found.iter();

@@ -35,20 +35,20 @@ use crate::{CompileLimits, CompileOptions, TemplateSource};
 pub struct ConvertOptions {
     /// Declared kinds of the variables.
     pub shapes: VariableType,
-    /// Whether undeclared variables can be assumed to be texts or whole numbers.
+    /// Whether undeclared variables are assumed to be strings or integers.
     pub assume_text: bool,
-    /// Whether results that are exact for some values only are errors.
+    /// Whether a result that is exact only for some values is an error.
     pub strict: bool,
     /// Limits on the source.
     pub limits: CompileLimits,
 }
 
-/// A template in its new format.
+/// A template after conversion.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConvertedTemplate {
     /// Text of the template.
     pub text: String,
-    /// Warnings about parts that are exact for some values only.
+    /// Warnings about parts that are exact only for some values.
     pub notes: Vec<Diagnostic>,
 }
 
@@ -81,7 +81,8 @@ pub fn convert(
     finish(text, options, findings)
 }
 
-/// Reads a template into the neutral tree. Rejected features are reported to `findings`.
+/// Parses a template into the tree that is independent of formats. Rejected features are reported
+/// to `findings`.
 ///
 /// # Errors
 /// Returns an error if the source does not compile in this format.
@@ -127,7 +128,8 @@ pub fn read(
     nodes.map(merged)
 }
 
-/// Adapts a tree to another format and writes it. The text is meaningless if there are errors.
+/// Adapts a tree to another format and returns the template text. Do not use the text if there are
+/// errors.
 pub fn rewrite(
     nodes: Nodes,
     from: Language,
@@ -140,7 +142,7 @@ pub fn rewrite(
     write(to, &nodes, shapes, findings)
 }
 
-/// Writes a tree. Unsupported elements are reported to `findings`.
+/// Writes a tree as template text. Unsupported elements are reported to `findings`.
 pub fn write(
     language: Language,
     nodes: &[TreeNode],
@@ -150,7 +152,7 @@ pub fn write(
     write::write(language, nodes, shapes, findings)
 }
 
-/// Returns the text with its warnings, or all errors.
+/// Returns the text and its warnings, or all errors.
 ///
 /// # Errors
 /// Returns an error if a part was rejected, or is exact for some values only in strict mode.

@@ -26,7 +26,7 @@ pub enum VariableType {
 
 impl VariableType {
     /// Returns the kind that a JSON Schema declares with `type`, `properties`, `items`, or an
-    /// `enum` of texts. Other schemas give an unknown kind.
+    /// `enum` of strings. For other schemas, the kind is unknown.
     #[must_use]
     pub fn of_schema(schema: &Value) -> Self {
         let at = |key: &str| schema.as_map().and_then(|map| map.get(key));
@@ -69,8 +69,8 @@ impl VariableType {
         })
     }
 
-    /// Declares the kind of a path of fields. In `items[].title`, the path leads to the title of
-    /// each item.
+    /// Declares the kind of the value at a path of fields. For example, `items[].title` is the path
+    /// of each item's title.
     ///
     /// # Examples
     ///
@@ -134,7 +134,7 @@ impl VariableType {
         found.map_or(&VariableType::Unknown, |(_, shape)| shape)
     }
 
-    /// Whether an object is declared to have this field.
+    /// Returns whether this kind is an object that is declared to have the field.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         matches!(self, VariableType::Object(fields) if fields.iter().any(|(known, _)| known == name))
@@ -171,7 +171,7 @@ fn of_choices(choices: Option<&Value>) -> VariableType {
     }
 }
 
-/// Kinds of all names at one position of a tree.
+/// Kinds of all names that are visible at one position of a tree.
 #[derive(Clone, Debug)]
 pub struct TypeScope<'s> {
     declared: Frames<'s>,
@@ -231,7 +231,7 @@ impl<'s> TypeScope<'s> {
         }
     }
 
-    /// Returns the kind of a path.
+    /// Returns the kind of the value at a path.
     #[must_use]
     pub fn shape(&self, path: &VariablePath) -> &'s VariableType {
         let declared = self.declared.shape(path);
@@ -241,13 +241,13 @@ impl<'s> TypeScope<'s> {
         }
     }
 
-    /// Enters a loop over a list.
+    /// Adds the scope of a loop over a list.
     pub fn enter(&mut self, list: &VariablePath) {
         self.declared.enter(list);
         self.lists.enter(list);
     }
 
-    /// Leaves the innermost loop.
+    /// Removes the scope of the innermost loop.
     pub fn leave(&mut self) {
         self.declared.items.pop();
         self.lists.items.pop();

@@ -10,7 +10,7 @@ use quillet_core::Span;
 /// The elements of a template or of a part of it.
 pub type Nodes = Vec<TreeNode>;
 
-/// An element with its location in the source.
+/// An element and its location in the source.
 #[derive(Clone, Debug)]
 pub struct TreeNode {
     /// The element.
@@ -66,11 +66,12 @@ pub enum NodeKind {
 pub struct TreeCondition {
     /// The variable to test.
     pub path: VariablePath,
-    /// The text to compare with; `None` for a truth test by the format's own rules.
+    /// The string to compare with. `None` tests whether the value is true by the format's own
+    /// rules.
     pub equals: Option<String>,
 }
 
-/// A variable, or a value inside one.
+/// A variable, or a value inside a variable.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct VariablePath {
     /// Start of the path.
@@ -175,13 +176,13 @@ impl VariablePath {
 }
 
 impl TreeCondition {
-    /// Creates a truth test.
+    /// Creates a test of whether a variable is true.
     #[must_use]
     pub fn truth(path: VariablePath) -> Self {
         TreeCondition { path, equals: None }
     }
 
-    /// Creates a comparison with a text.
+    /// Creates a comparison with a string.
     #[must_use]
     pub fn equals(path: VariablePath, text: impl Into<String>) -> Self {
         TreeCondition {
@@ -192,7 +193,7 @@ impl TreeCondition {
 }
 
 impl TreeCall {
-    /// Yields all arguments, positional ones first.
+    /// Iterates over all arguments, first positional and then named.
     pub fn arguments(&self) -> impl Iterator<Item = &Argument> {
         let named = self.named.iter().map(|(_, argument)| argument);
         self.positional.iter().chain(named)
@@ -206,16 +207,18 @@ impl TreeNode {
         TreeNode { kind, span }
     }
 
-    /// Whether the element is a comment, which prints nothing and does not separate texts.
+    /// Returns whether the element is a comment. A comment prints nothing and does not separate
+    /// texts.
     #[must_use]
     pub fn is_comment(&self) -> bool {
         matches!(self.kind, NodeKind::Comment(_))
     }
 }
 
-/// Normalizes a tree. Adjacent texts are joined, and empty texts are dropped. A condition followed
-/// by its negation becomes one condition with two branches, even if the first branch contains a
-/// loop over the same list. A test for a nonzero index becomes a test that excludes the first item.
+/// Normalizes a tree. Adjacent text elements are joined, and empty text elements are dropped. A
+/// condition followed by its negation becomes one condition with two branches, even if the first
+/// branch contains a loop over the same list. A test for a nonzero index becomes a test that
+/// excludes the first item.
 #[must_use]
 pub fn merged(nodes: Nodes) -> Nodes {
     let mut merged: Nodes = Vec::with_capacity(nodes.len());

@@ -8,23 +8,23 @@ use serde::Serialize;
 /// External names that a template can use.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ExternalNames<'a> {
-    /// Variables, by the first key of each path.
+    /// Names of variables, which are the first key of each path.
     pub variables: &'a [String],
-    /// Late-bound functions: tools.
+    /// Names of late-bound functions, such as tools.
     pub functions: &'a [String],
 }
 
-/// A completion item. Items are not filtered by the typed text, which is the text of
-/// [`CompletionItem::span`]. The editor does the matching.
+/// A completion item. Items are not filtered by the typed text (the text at
+/// [`CompletionItem::span`]). The editor filters them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CompletionItem {
-    /// Label in the list. It is also the inserted text.
+    /// Label in the list. The label is also the inserted text.
     pub label: String,
     /// Kind of the item.
     pub kind: TokenKind,
     /// Short description, such as `filter` or `block`.
     pub detail: String,
-    /// Bytes to replace: the word at the position, or an empty range.
+    /// Byte range to replace: the word at the position, or an empty range.
     pub span: Span,
 }
 

@@ -37,9 +37,9 @@ use quillet_core::{SemanticToken, Span, TokenKind, token};
 
 use crate::{CompileLimits, TemplateFormat, structure};
 
-/// Returns the syntax tokens of a text in a format ([`TemplateFormat::tokens`]): ordered, disjoint,
-/// inside the text and at character boundaries. A text larger than [`CompileLimits::source_bytes`]
-/// has none. The nesting limit does not apply.
+/// Returns the syntax tokens of template text ([`TemplateFormat::tokens`]). The tokens are ordered,
+/// disjoint, inside the text, and at character boundaries. The list is empty if the text is larger
+/// than [`CompileLimits::source_bytes`]. The nesting limit does not apply.
 ///
 /// ```
 /// use quillet_core::TokenKind;
@@ -62,9 +62,9 @@ pub fn tokens(
     token::normalize(text, format.tokens(text))
 }
 
-/// Returns the tokens of a text whose messages begin with role lines
-/// ([`MessageSyntax::RoleLines`](crate::MessageSyntax::RoleLines)): those of [`tokens`], and a
-/// token for the role in each role line.
+/// Returns the tokens of template text whose messages begin with role lines
+/// ([`MessageSyntax::RoleLines`](crate::MessageSyntax::RoleLines)). In addition to [`tokens`],
+/// there is a token for the role in each role line.
 ///
 /// ```
 /// use quillet_core::TokenKind;
@@ -93,9 +93,9 @@ pub fn tokens_with_roles(
     token::overlay(&tokens(format, text, limits), &roles)
 }
 
-/// Returns the completion items at a byte offset of a text in a format
+/// Returns the completion items at a byte offset of template text
 /// ([`TemplateFormat::completions`]). The list is empty in plain text, at an offset that is outside
-/// the text or inside a character, and for a text larger than [`CompileLimits::source_bytes`].
+/// the text or inside a character, and if the text is larger than [`CompileLimits::source_bytes`].
 ///
 /// ```
 /// use quillet_template::format::mustache::MustacheFormat;

@@ -9,22 +9,23 @@ static PROVIDED: OnceLock<HostFunctions> = OnceLock::new();
 /// Functions that the embedding program provides.
 #[derive(Clone, Copy, Debug)]
 pub struct HostFunctions {
-    /// Returns the time since 1970-01-01 UTC, such as `Date.now()` in JavaScript. Without this
-    /// function there is no time limit, and dates are those of 1970.
+    /// Function that returns the time since 1970-01-01 UTC, such as `Date.now()` in JavaScript.
+    /// Without this function there is no time limit, and dates are those of 1970.
     pub since_epoch: Option<fn() -> Duration>,
-    /// Returns 64 unpredictable random bits, such as those of `crypto.getRandomValues` in
-    /// JavaScript. They form the secret that distinguishes a template's messages from imitations in
-    /// variables.
+    /// Function that returns 64 unpredictable random bits, such as those of
+    /// `crypto.getRandomValues` in JavaScript. The bits form the secret that distinguishes a
+    /// template's messages from imitations in variables.
     pub random: fn() -> u64,
 }
 
-/// Registers the functions. Call this once, before the first template is compiled. Returns false if
-/// functions were registered before.
+/// Registers the functions. Call this once, before the first template is compiled. Returns `false`
+/// if functions are already registered.
 pub fn provide(provided: HostFunctions) -> bool {
     PROVIDED.set(provided).is_ok()
 }
 
-/// A time on the registered clock, which limits renders. Constant without a clock.
+/// A time on the registered clock, which limits renders. If no clock is registered, the time never
+/// changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Instant(Duration);
 
@@ -35,13 +36,13 @@ impl Instant {
         Instant(since_epoch())
     }
 
-    /// Returns the instant after this duration, if it is representable.
+    /// Returns the instant after this duration, if that instant is representable.
     #[must_use]
     pub fn checked_add(self, time: Duration) -> Option<Self> {
         self.0.checked_add(time).map(Instant)
     }
 
-    /// Returns the time since an earlier instant, or zero if that is not earlier.
+    /// Returns the time since an earlier instant, or zero if the other instant is not earlier.
     #[must_use]
     pub fn saturating_duration_since(self, earlier: Instant) -> Duration {
         self.0.saturating_sub(earlier.0)

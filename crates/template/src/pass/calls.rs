@@ -97,10 +97,10 @@ impl PassCalls {
 }
 
 impl Pass<'_> {
-    /// Records that a statement was skipped because it needs the result of a pending call. The
-    /// statement has written nothing, and the pass continues.
+    /// Records that the evaluator skipped a statement, because the statement needs the result of a
+    /// pending call. The statement must not have written anything, and the pass continues.
     ///
-    /// A format may continue only if the following text is evaluated in any case, and does not
+    /// Call this only if the following text is evaluated regardless of the result, and does not
     /// depend on anything that the statement would have set.
     pub fn skip(&mut self) {
         self.skip_since(0);
@@ -171,8 +171,8 @@ impl Pass<'_> {
         self.path.truncate(entered);
     }
 
-    /// Calls a function with the variables that have the names of its parameters. For formats
-    /// without arguments in their syntax.
+    /// Calls a function, and passes each parameter the variable of the same name. This is for
+    /// formats whose syntax has no arguments.
     ///
     /// # Errors
     /// Returns the errors of [`Pass::call`].
@@ -196,9 +196,9 @@ impl Pass<'_> {
         self.call_at(place, name, arguments)
     }
 
-    /// Calls a late-bound function. Equal calls of an idempotent function share one call. Calls of
-    /// other functions are matched between passes: those with the same name and arguments are
-    /// matched in order.
+    /// Calls a late-bound function. If a function is idempotent, calls with equal arguments are
+    /// made only once. For other functions, calls with the same name and arguments are matched
+    /// between passes in order.
     ///
     /// # Errors
     /// Returns an error if the function does not exist, if there are too many calls, or if the call

@@ -28,7 +28,7 @@ pub enum StopReason {
 }
 
 impl StopReason {
-    /// Adds a location to a failure that has none, see [`RenderError::at`].
+    /// Adds a location to a failure without a location, like [`RenderError::at`].
     #[must_use]
     pub fn at(self, source: &str, text: &str, span: Span) -> Self {
         match self {
@@ -83,8 +83,8 @@ impl Clock {
     }
 }
 
-/// One evaluation of a source. The evaluator uses it to read variables, write text, call functions
-/// and count steps.
+/// One evaluation of a source. The evaluator uses this value to read variables, write text, call
+/// functions and count steps.
 pub struct Pass<'a> {
     variables: &'a Map,
     functions: &'a dyn FunctionHost,
@@ -186,8 +186,8 @@ impl<'a> Pass<'a> {
         *self.clock.now.get_or_init(now)
     }
 
-    /// Returns the seed of random values. It is the same in every pass of an entry, and differs
-    /// between entries and renders.
+    /// Returns the seed of random values. The seed is the same in every pass of an entry, and
+    /// differs between entries and renders.
     #[must_use]
     pub fn seed(&self) -> u64 {
         let seed = || match self.functions.fixed() {
@@ -198,7 +198,7 @@ impl<'a> Pass<'a> {
         *self.seed.get_or_init(seed)
     }
 
-    /// Whether a late-bound function with this name exists.
+    /// Returns whether a late-bound function with this name exists.
     #[must_use]
     pub fn has_function(&self, name: &str) -> bool {
         self.functions.contains(name)
@@ -217,7 +217,7 @@ impl<'a> Pass<'a> {
         self.functions.parameters(function)
     }
 
-    /// Counts a step: a node, a loop iteration or an element.
+    /// Counts a step towards the step limit. A step is a node, a loop iteration or an element.
     ///
     /// # Errors
     /// Returns an error if the step or time limit is exceeded.
@@ -256,8 +256,8 @@ impl<'a> Pass<'a> {
         Ok(())
     }
 
-    /// Charges for a string or list that a function is about to build. More than 4 MiB at a time
-    /// counts twice, because such a value is copied when it becomes shared.
+    /// Counts a string or list that a function is about to build towards the memory limit. A value
+    /// of more than 4 MiB counts twice, because it is copied when it becomes shared.
     ///
     /// # Errors
     /// Returns an error if the memory limit is exceeded.

@@ -48,7 +48,7 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Returns the start of the next printed value, for [`Pass::end_value`].
+    /// Returns the offset at which the next printed value starts, for [`Pass::end_value`].
     #[must_use]
     pub fn begin_value(&self) -> usize {
         self.out.len()
@@ -116,7 +116,8 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Writes bytes. A format with byte strings, such as Go, may split a character.
+    /// Writes bytes. In a format that has byte strings, such as Go, the bytes may split a
+    /// character.
     ///
     /// # Errors
     /// Returns an error if the output limit is exceeded.
@@ -127,7 +128,7 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Writes the digits of an integer without an intermediate text.
+    /// Writes an integer in decimal without allocating a string.
     ///
     /// # Errors
     /// Returns an error if the output limit is exceeded.
@@ -138,7 +139,7 @@ impl Pass<'_> {
         self.check_output()
     }
 
-    /// Returns the output buffer, for an evaluator that formats in place. Call
+    /// Returns the output buffer, for evaluators that write into it directly. Call
     /// [`Pass::reserve_output`] before a large write, and [`Pass::check_output`] after every write.
     pub fn out(&mut self) -> &mut Vec<u8> {
         self.out

@@ -34,7 +34,7 @@ impl Directive {
     }
 }
 
-/// Returns a directive that begins a message of a role.
+/// Returns a directive that begins a message with this role.
 #[must_use]
 pub fn role(name: &str) -> String {
     directive(&[("role", name)])
@@ -46,7 +46,7 @@ pub fn history() -> String {
     directive(&[("history", "")])
 }
 
-/// Returns a media directive.
+/// Returns a directive that adds media, given by a URL, to the message.
 #[must_use]
 pub fn media(url: &str, content_type: Option<&str>) -> String {
     attachment(None, url, content_type)
@@ -63,8 +63,8 @@ pub fn attachment(kind: Option<&str>, url: &str, content_type: Option<&str>) -> 
     directive(&said)
 }
 
-/// Returns a directive with the messages of an earlier conversation. A template prints it as a
-/// value, and it becomes separate messages.
+/// Returns a directive that contains the messages of an earlier conversation. When a template
+/// prints the directive as a value, the output contains these as separate messages.
 #[must_use]
 pub fn thread(messages: &[ChatMessage]) -> String {
     let messages: ValueList = messages.iter().map(conversation::write).collect();
@@ -77,7 +77,7 @@ pub(super) fn lines() -> String {
     directive(&[("lines", "")])
 }
 
-/// Returns the directive of a named section.
+/// Returns a directive that marks the position of a named section.
 #[must_use]
 pub fn section(name: &str) -> String {
     directive(&[("section", name)])

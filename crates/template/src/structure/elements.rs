@@ -13,11 +13,11 @@ use quillet_core::{Diagnostic, Span};
 use super::{entity, secret};
 
 /// Marks the tags in the literal texts of a template, in source order. A tag may begin in one text
-/// and end in another one: `<message role="{{$role}}">`.
+/// and end in a later text, as in `<message role="{{$role}}">`.
 ///
 /// A tag is named `message`, `text`, `image`, `audio` or `binary`, ignoring case, and has
-/// attributes as in XML. Text that only resembles a tag (without a blank after the name, or with an
-/// unquoted attribute) remains text.
+/// attributes as in XML. Text that only resembles a tag remains text, for example if no blank
+/// follows the name or an attribute is unquoted.
 #[derive(Debug, Default)]
 pub struct Elements {
     /// The open tag, if any.
@@ -82,13 +82,14 @@ enum TagScanStep {
 }
 
 impl Elements {
-    /// Marks the tags of a text that has no location in a source, such as a trusted value. For
-    /// other texts use [`Elements::mark_at`].
+    /// Marks the tags in text that has no location in a source, such as a trusted value. For other
+    /// texts use [`Elements::mark_at`].
     pub fn mark<'t>(&mut self, literal: &'t str) -> Cow<'t, str> {
         self.mark_at(literal, 0)
     }
 
-    /// Marks the tags of a text. `at` is its offset in the source, for [`Elements::unclosed`].
+    /// Marks the tags in a literal text of a template. `at` is the offset of the text in the
+    /// source, for [`Elements::unclosed`].
     pub fn mark_at<'t>(&mut self, literal: &'t str, at: usize) -> Cow<'t, str> {
         let mut marks = Vec::new();
         let mut from = match self.tag.take() {
@@ -110,14 +111,14 @@ impl Elements {
         entity::read(text).is_some() || closing(text).is_some() || opening(text).is_some()
     }
 
-    /// Returns the offset of the message that is open after the last text.
+    /// Returns the offset of the message that is still open after the last text, if any.
     #[must_use]
     pub fn unclosed(&self) -> Option<usize> {
         self.open
     }
 
-    /// Returns the errors in the messages of a source that always prints its texts one after
-    /// another, without conditions, loops or partials.
+    /// Returns the errors in the messages of a source. The source must print its texts in order,
+    /// without conditions, loops or partials.
     #[must_use]
     pub fn diagnostics(&self, name: &str, source: &str) -> Vec<Diagnostic> {
         let mut found: Vec<Diagnostic> = Vec::new();

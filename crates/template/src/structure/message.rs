@@ -4,7 +4,7 @@ use quillet_core::{ContentPart, Map, Message, Role};
 
 use crate::error::{ErrorKind, RenderError};
 
-/// A message of a rendered chat prompt. Roles have the spelling of the template.
+/// A message of a rendered chat prompt. Roles are spelled as in the template.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChatMessage {
     /// Role of the speaker.
@@ -34,7 +34,7 @@ pub enum MessagePart {
 }
 
 impl ChatMessage {
-    /// Creates a message with one text part.
+    /// Creates a message that consists of one text part.
     pub fn text(role: impl Into<String>, text: impl Into<String>) -> Self {
         ChatMessage {
             role: role.into(),

@@ -25,7 +25,7 @@ pub use role_lines::{computed_role_line, has_role_lines, parse_role_lines, role_
 pub(crate) use secret::{has_marks, strip, strip_value, unmarked};
 pub use strict::check_strict;
 
-/// Syntax that marks the start and end of messages in a template's own text.
+/// Syntax that defines where messages start and end in a template's own text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum MessageSyntax {
     /// No syntax. The text is one message, unless helpers of the format write structure.

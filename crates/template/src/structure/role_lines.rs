@@ -129,7 +129,7 @@ fn loose_colon(line: &str) -> Option<usize> {
     fits.then_some(colon)
 }
 
-/// Whether a template's own text contains role lines.
+/// Returns whether a template's own text contains role lines.
 ///
 /// # Examples
 ///
@@ -145,7 +145,7 @@ pub fn has_role_lines(text: &str, loose: bool) -> bool {
 }
 
 /// Returns the spans of the role names in a template's own text. `loose` is
-/// [`crate::TemplateFormat::has_loose_role_lines`]. A line whose role is a value has no span.
+/// [`crate::TemplateFormat::has_loose_role_lines`]. Role lines whose role is a value are omitted.
 #[must_use]
 pub fn role_names(text: &str, loose: bool) -> Vec<Span> {
     let name = |(start, colon): (usize, usize)| {
@@ -230,8 +230,8 @@ fn known(name: &str) -> bool {
     ROLES.iter().any(|role| role.eq_ignore_ascii_case(name))
 }
 
-/// Returns the messages of a text that was rendered elsewhere. Every line that resembles a role
-/// line is one, as in prompty's parser without `strict`.
+/// Returns the messages in text that another program rendered. Every line that resembles a role
+/// line is treated as a role line, as in prompty's parser without `strict`.
 ///
 /// # Examples
 ///

@@ -9,9 +9,10 @@ use crate::error::{ErrorKind, RenderError};
 /// Maximum number of characters of a line that an error shows.
 const SHOWN: usize = 60;
 
-/// Rejects values with a line that begins like a role line (`system:`, `user[name="Ann"]: hi`),
-/// like prompty's strict inputs. `names` are variables, or paths such as `user.name`. All texts in
-/// a list or an object are checked. A missing value is accepted.
+/// Rejects values that contain a line starting like a role line (`system:`,
+/// `user[name="Ann"]: hi`). Prompty's strict inputs do the same. `names` are variables, or paths
+/// such as `user.name`. All strings in a list or an object are checked. A missing value is
+/// accepted.
 ///
 /// # Errors
 /// Returns [`ErrorKind::StrictVariable`] for the first such value, with the variable and the line.

@@ -23,7 +23,8 @@ pub use options::{BuiltinError, BuiltinOptions};
 pub(crate) use web_search::WebSearch;
 pub use web_search::{SearchApi, SearchEngineConfig, WebSearchConfig};
 
-/// Built-in tools that need only a name. The knowledge tools also need collections.
+/// Names of the built-in tools that need no other setting. The knowledge tools also need
+/// collections.
 pub const BY_NAME: [&str; 3] = ["web_search", "read_file", "list_files"];
 
 /// Names of built-in tools in requests, with their family.
@@ -51,7 +52,7 @@ const NO_KNOWLEDGE: BuiltinError = BuiltinError::NotConfigured {
 };
 
 impl Tools {
-    /// Returns the built-in tools with a name.
+    /// Returns the built-in tools that have this name.
     ///
     /// # Errors
     /// The name is unknown, the tool is not configured, or an option is invalid.

@@ -6,18 +6,18 @@ use quillet_core::ErrorCode;
 
 use super::knowledge::KnowledgeBase;
 
-/// Options of a built-in tool in a request.
+/// Options that a request sets for a built-in tool.
 #[derive(Clone, Debug, Default)]
 pub struct BuiltinOptions {
-    /// The search engine; the first configured one if `None`.
+    /// The search engine; the default engine if `None`.
     pub engine: Option<String>,
-    /// Default number of results, if the model does not request one.
+    /// Default number of results, if the model does not request a number.
     pub max_results: Option<u32>,
     /// Knowledge base of the conversation, for the knowledge tools.
     pub knowledge: Option<Arc<KnowledgeBase>>,
 }
 
-/// Error of a built-in tool that cannot be created.
+/// Error for a built-in tool that cannot be created.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BuiltinError {
     /// The name is unknown.
@@ -42,7 +42,7 @@ pub enum BuiltinError {
 }
 
 impl BuiltinError {
-    /// Stable code, as in warnings.
+    /// Returns the code used in warnings, which does not change between versions.
     ///
     /// ```
     /// use quillet_core::ErrorCode;

@@ -31,12 +31,13 @@ const MOST_RESULTS: u32 = 100;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct WebSearchConfig {
-    /// The engines by name. The first one is the default; TOML files are sorted by name.
+    /// The engines by name. The first engine is the default. Engines from a TOML file are sorted by
+    /// name.
     pub engines: IndexMap<String, SearchEngineConfig>,
-    /// The default engine, instead of the first.
+    /// Name of the default engine; the first engine if not set.
     pub default_engine: Option<String>,
-    /// Number of results if neither the model nor the request sets it. Default 50, as in Chat
-    /// Shell; at most 100.
+    /// Number of results if neither the model nor the request sets a number. The default is 50, as
+    /// in Chat Shell, and the maximum is 100.
     pub max_results: u32,
     /// Timeout of a search. Written `timeout_ms`. Default 30 s.
     #[serde(rename = "timeout_ms", deserialize_with = "crate::setting::millis")]
@@ -68,7 +69,7 @@ pub enum SearchApi {
     Brave,
 }
 
-/// A search engine. `type` may change the defaults given below.
+/// A search engine. The value of `type` may change the defaults of the other fields.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SearchEngineConfig {
@@ -85,17 +86,18 @@ pub struct SearchEngineConfig {
     pub max_limit: Option<u32>,
     /// Additional query parameters.
     pub params: BTreeMap<String, String>,
-    /// Headers with credentials. They do not follow a redirect to another origin.
+    /// Headers that contain credentials. The headers are not sent after a redirect to another
+    /// origin.
     pub auth_header: BTreeMap<String, SecretString>,
     /// Dotted path of the result list in the answer. Default `results`.
     pub response_path: Option<String>,
-    /// Field with the title of a result. Default `title`.
+    /// Field that contains the title of a result. Default `title`.
     pub title_field: Option<String>,
-    /// Field with the URL of a result. Default `url`.
+    /// Field that contains the URL of a result. Default `url`.
     pub url_field: Option<String>,
-    /// Field with an excerpt of a result. Default `snippet`.
+    /// Field that contains an excerpt of a result. Default `snippet`.
     pub snippet_field: Option<String>,
-    /// Field with the full text of a result. Default none.
+    /// Field that contains the full text of a result. Default none.
     pub content_field: Option<String>,
 }
 

@@ -21,8 +21,8 @@ pub use server_entry::{McpOrigin, McpServers};
 /// Tools of MCP servers, and diagnostics about skipped servers.
 #[derive(Debug)]
 pub struct McpTools {
-    /// The tools, in the order of the servers and of their lists.
+    /// The tools, ordered by server, and within a server as the server lists them.
     pub tools: Vec<Arc<dyn Tool>>,
-    /// Diagnostic for each server that was skipped.
+    /// Diagnostics, one for each server that was skipped.
     pub warnings: Vec<Diagnostic>,
 }

@@ -8,7 +8,7 @@ use serde_json::{Map as Object, Value as Json};
 
 use super::placeholders::{self, filled};
 
-/// Author of the list. A request cannot start programs.
+/// Author of a server list. A request cannot start programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum McpOrigin {
     /// The operator.
@@ -72,8 +72,8 @@ const KEYS: [&str; 10] = [
 ];
 
 impl McpServers {
-    /// Reads a list or a map of servers. In a list of the operator, a string refers to a server in
-    /// `tools.mcp_servers`. Invalid servers are reported and skipped.
+    /// Reads a list or a map of servers. In a list that the operator wrote, a string refers to a
+    /// server in `tools.mcp_servers`. Invalid servers are reported and skipped.
     ///
     /// ```
     /// use quillet_tools::{McpOrigin, McpServers};
@@ -113,8 +113,8 @@ impl McpServers {
         (McpServers { servers }, findings)
     }
 
-    /// Replaces `${{path.to.value}}` with task data. The command of a program is not changed,
-    /// because only the operator decides which program runs.
+    /// Replaces placeholders such as `${{path.to.value}}` with task data. The command of a program
+    /// is not changed, because only the operator decides which program runs.
     #[must_use]
     pub fn filled(&self, task_data: &Json) -> Self {
         let fill = |wanted: &McpServerEntry| {
@@ -149,13 +149,13 @@ impl McpServers {
         self.servers.extend(others.servers);
     }
 
-    /// Whether the list is empty.
+    /// Returns whether there are no servers.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.servers.is_empty()
     }
 
-    /// The names of the servers.
+    /// Iterates over the names of the servers.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.servers.iter().map(|wanted| wanted.name.as_str())
     }

@@ -25,8 +25,8 @@ pub use transport::{AVAILABLE, HttpTransport, stdio};
 /// An answer to one request.
 pub type HttpAnswer = Response<BoxBody<Bytes, std::convert::Infallible>>;
 
-/// Prompts and tools of the MCP server. Queried for every request, so that changes apply
-/// immediately.
+/// Provides the prompts and tools of the MCP server. The server queries this for every request, so
+/// that changes apply immediately.
 pub trait McpBackend: Send + Sync + fmt::Debug + 'static {
     /// Instructions for the model of the client.
     fn instructions(&self) -> Option<String> {
@@ -97,7 +97,7 @@ pub enum AgentReply {
     },
 }
 
-/// A prompt, for lists.
+/// A prompt, as shown in lists.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PromptOffer {
     /// Its name.
@@ -117,11 +117,11 @@ pub struct PromptArgument {
     pub name: String,
     /// Description.
     pub description: Option<String>,
-    /// Whether it is required.
+    /// Whether the argument is required.
     pub required: bool,
 }
 
-/// Error of a failed render.
+/// Error for a prompt that could not be rendered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotRendered {
     /// The client's request is invalid.

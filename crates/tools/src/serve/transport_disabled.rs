@@ -14,7 +14,7 @@ const MCP: FeatureDisabled = FeatureDisabled {
     feature: "mcp",
 };
 
-/// Whether this build serves MCP clients.
+/// Whether this build can serve MCP clients.
 pub const AVAILABLE: Result<(), FeatureDisabled> = Err(MCP);
 
 /// Always fails.
@@ -31,13 +31,13 @@ pub async fn stdio(_: Arc<dyn McpBackend>) -> io::Result<()> {
 pub struct HttpTransport;
 
 impl HttpTransport {
-    /// Creates a disabled endpoint.
+    /// Creates an endpoint that only reports that the feature is disabled.
     #[must_use]
     pub fn new(_: Arc<dyn McpBackend>, _: usize) -> Self {
         HttpTransport
     }
 
-    /// Answers that the feature is disabled.
+    /// Responds that the feature is disabled.
     #[allow(clippy::unused_async)] // Same signature as the enabled variant.
     pub async fn answer<B>(&self, _: Request<B>) -> HttpAnswer {
         let mut answer = Response::new(Full::from(MCP.to_string()).boxed());

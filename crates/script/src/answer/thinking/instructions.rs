@@ -3,7 +3,7 @@
 use super::{ThinkingMode, ThinkingSettings, ThinkingTag};
 
 impl ThinkingSettings {
-    /// Returns the part of the system message about thinking; `None` in mode `off`.
+    /// Returns the part of the system message about thinking, or `None` in mode `off`.
     #[must_use]
     pub fn instruction(&self) -> Option<String> {
         let think = self.place(&self.think, "Think", "your reasoning");
@@ -47,7 +47,7 @@ impl ThinkingSettings {
         }
     }
 
-    /// Returns the instruction for a further round (`depth`).
+    /// Returns the instruction that asks the model to review its answer once more (`depth`).
     #[must_use]
     pub fn again(&self) -> &'static str {
         "Look at your answer again as somebody who doubts it: check each step and each fact, and \

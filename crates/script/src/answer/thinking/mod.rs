@@ -39,7 +39,7 @@ impl ThinkingMode {
     }
 }
 
-/// Marks the thinking or the answer in a text.
+/// Tag that marks the thinking or the answer in a model's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ThinkingTag {
     /// A heading: `Think:`.
@@ -55,13 +55,14 @@ pub struct ThinkingSettings {
     pub mode: ThinkingMode,
     /// Whether the thinking is streamed. Default: yes.
     pub visible: Option<bool>,
-    /// Number of rounds in which the model reviews its own answer. Default 1: no review.
+    /// Number of rounds in which the model reviews its own answer. The default is 1, which means no
+    /// review.
     pub depth: u32,
-    /// Maximum number of steps to ask for; `None` for any number.
+    /// Maximum number of reasoning steps to request; `None` for no limit.
     pub steps: Option<u32>,
-    /// Tag of the thinking.
+    /// Tag that marks the thinking.
     pub think: ThinkingTag,
-    /// Tag of the answer.
+    /// Tag that marks the answer.
     pub answer: ThinkingTag,
     /// Regular expression that matches the thinking, instead of the tag.
     pub think_regex: Option<String>,
@@ -88,8 +89,8 @@ impl Default for ThinkingSettings {
 const MOST_ROUNDS: i64 = 16;
 
 impl ThinkingSettings {
-    /// Reads `shouldThink`: `true` (mode `last`), a mode name, or an object. Also returns the
-    /// problems; an invalid setting has no effect.
+    /// Parses `shouldThink`, which is `true` (for mode `last`), a mode name, or an object. Also
+    /// returns the problems. Invalid settings have no effect.
     #[must_use]
     pub fn read(value: Option<&Value>) -> (ThinkingSettings, Vec<String>) {
         let mut problems = Vec::new();

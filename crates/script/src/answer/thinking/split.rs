@@ -25,8 +25,7 @@ impl SplitAnswer {
     }
 }
 
-/// Splits a streamed answer. The combined result does not depend on how the answer is divided into
-/// chunks.
+/// Splits a streamed answer. The combined result is the same for any division into chunks.
 #[derive(Debug)]
 pub struct Splitter {
     by: SplitMethod,
@@ -87,7 +86,7 @@ impl Splitter {
         }
     }
 
-    /// Adds a chunk and returns the text that can be classified.
+    /// Adds a chunk and returns the parts that are certain to be thinking or text.
     pub fn push(&mut self, piece: &str) -> SplitAnswer {
         let split = match &mut self.by {
             SplitMethod::Marks(marks) => marks.push(piece),
@@ -99,7 +98,7 @@ impl Splitter {
         self.trim(split)
     }
 
-    /// Returns the text that was held back, at the end of the answer.
+    /// Ends the answer and returns the text that was held back.
     pub fn finish(mut self) -> SplitAnswer {
         let split = match &mut self.by {
             SplitMethod::Marks(marks) => marks.finish(),

@@ -21,13 +21,13 @@ use context::{CompletionContext, CompletionScope};
 /// A completion item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompletionItem {
-    /// Its label in the list.
+    /// The label in the list.
     pub label: String,
     /// Its kind.
     pub kind: CompletionKind,
     /// A short description next to the label.
     pub detail: String,
-    /// Its documentation in Markdown.
+    /// The documentation, in Markdown.
     pub doc: String,
     /// The text to insert.
     pub insert: String,

@@ -35,8 +35,8 @@ use known_names::KnownNames;
 pub(crate) use line_map::FileSpot;
 use walk::CheckWalk;
 
-/// Returns the problems of a parsed script, sorted by location, at most 100. They do not include
-/// those found by the parser. `tools` are the tools from outside the scripts.
+/// Returns the problems of a parsed script, sorted by location, at most 100. Problems that the
+/// parser found are not included. `tools` are the tools that are defined outside of scripts.
 pub async fn check(
     script: &Arc<Script>,
     library: &dyn Library,

@@ -20,23 +20,23 @@ pub(crate) use names::{bare_name, is_initializer};
 /// One import.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportItem {
-    /// Location of its source.
+    /// Location of the import's source.
     pub span: Span,
-    /// The source as written.
+    /// The source (a path or package) as written.
     pub source: String,
     /// The kind of module.
     pub kind: ImportKind,
-    /// The names that are imported, and their local names.
+    /// The imported names and their local names.
     pub names: ImportNames,
-    /// Names that are excluded: `{name: {disable: true}}`.
+    /// Excluded names: `{name: {disable: true}}`.
     pub except: Vec<String>,
-    /// Whether the module's `$initializeModule` is enabled: `Some(true)` if it is listed,
-    /// `Some(false)` for `$initializeModule: {disable: true}`.
+    /// Whether the module's `$initializeModule` is enabled: `Some(true)` if the import lists it,
+    /// and `Some(false)` for `$initializeModule: {disable: true}`.
     pub initialize: Option<bool>,
 }
 
 impl ImportItem {
-    /// Extends the error for an unknown script: a name without an extension may be meant as an npm
+    /// Extends the error for an unknown script: a name without an extension may refer to an npm
     /// package.
     #[must_use]
     pub fn mended(&self, mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
@@ -54,7 +54,7 @@ impl ImportItem {
     }
 }
 
-/// Parses the `import` key of a front matter. Returns the imports in order.
+/// Parses the `import` key of a front matter and returns the imports, in order.
 ///
 /// # Errors
 /// Returns all errors in it, each with its location and the fix.

@@ -22,11 +22,12 @@ pub enum ImportNames {
 /// An imported function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedFunction {
-    /// Its name in the module.
+    /// The function's name in the module.
     pub name: String,
-    /// Its local name.
+    /// The function's local name.
     pub alias: String,
-    /// Whether templates can call it: `{type: template}`, or a name that starts with `template$`.
+    /// Whether templates can call the function. This requires `{type: template}`, or a name that
+    /// starts with `template$`.
     pub template: bool,
 }
 

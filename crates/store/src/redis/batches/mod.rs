@@ -54,7 +54,7 @@ pub struct RedisBatches {
 }
 
 impl RedisBatches {
-    /// Starts connecting without waiting for Redis. Must be called inside a Tokio runtime.
+    /// Starts connecting without waiting for Redis. Call this inside a Tokio runtime.
     ///
     /// # Errors
     /// `Configuration` for a missing or invalid certificate file.

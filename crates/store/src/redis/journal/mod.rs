@@ -59,7 +59,7 @@ enum StepAuthor {
 }
 
 impl RedisJournal {
-    /// Starts connecting without waiting for Redis. Must be called inside a Tokio runtime.
+    /// Starts connecting without waiting for Redis. Call this inside a Tokio runtime.
     ///
     /// # Errors
     /// `Configuration` for a missing or invalid certificate file.

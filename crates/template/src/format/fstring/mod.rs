@@ -27,7 +27,7 @@ use eval::Evaluator;
 use parser::Rules;
 use references::VariableNames;
 
-/// The format `f-string`, by Python's rules or LangChain's stricter ones.
+/// The format `f-string`, which follows Python's rules or LangChain's stricter rules.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FStringFormat {
     rules: Rules,
@@ -35,7 +35,7 @@ pub struct FStringFormat {
 
 impl FStringFormat {
     /// Creates the format `f-string`, which supports everything that Python's `str.format` does
-    /// with data. Fields that cannot be formatted with any value are rejected at compile time.
+    /// with data. Fields that would fail for every value are rejected at compile time.
     ///
     /// # Examples
     ///
@@ -66,8 +66,8 @@ impl FStringFormat {
     }
 
     /// Creates the format `f-string-strict`, which accepts the prompts that LangChain 1.x accepts
-    /// at creation: no brackets, nested fields or digits as names. Errors that LangChain finds only
-    /// during formatting fail the render.
+    /// when a prompt is created. Brackets, nested fields and digits as names are rejected. Errors
+    /// that LangChain finds only during formatting are render errors.
     ///
     /// # Examples
     ///

@@ -11,7 +11,7 @@ use quillet_core::{Map, Value, ValueList};
 use super::types::GoType;
 use super::value::{GoStr, GoValue};
 
-/// A Go slice. It is immutable, so subslices are copies.
+/// A Go slice. A slice is immutable, so subslices are copies.
 ///
 /// # Examples
 ///
@@ -39,9 +39,9 @@ struct BuiltList {
     depth: u32,
 }
 
-/// A Go map from strings, iterated in key order.
-/// As in Go, a map built by a template is a reference: Sprig's `set` changes it for all holders.
-/// Core maps belong to the caller and never change.
+/// A Go map from strings, iterated in key order. As in Go, a map built by a template is a
+/// reference: Sprig's `set` changes the map for all holders. Maps of the caller (core maps) never
+/// change.
 ///
 /// # Examples
 ///
@@ -76,14 +76,14 @@ impl GoList {
         GoList(ListItems::Core(list))
     }
 
-    /// Creates a `[]interface {}` of these items.
+    /// Creates a `[]interface {}` that contains these items.
     #[must_use]
     pub fn new(items: Vec<GoValue>) -> Self {
         // In Go, built lists with elements of different types have the type `[]interface {}`.
         GoList::typed(GoType::Any, items)
     }
 
-    /// Creates a slice with this element type, which all items must have.
+    /// Creates a slice of this element type. All items must have this type.
     #[must_use]
     pub fn typed(element: GoType, items: Vec<GoValue>) -> Self {
         // Lists are immutable, so their depth is computed once.
@@ -132,7 +132,7 @@ impl GoList {
         }
     }
 
-    /// Whether the slice is empty.
+    /// Returns whether the slice is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -147,7 +147,7 @@ impl GoList {
         }
     }
 
-    /// Yields the elements in order.
+    /// Iterates over the elements in order.
     pub fn iter(&self) -> impl Iterator<Item = GoValue> + '_ {
         (0..self.len()).filter_map(|index| self.get(index))
     }
@@ -193,14 +193,14 @@ impl GoMap {
         GoMap::typed(GoType::Any)
     }
 
-    /// Creates an empty map with values of this type.
+    /// Creates an empty map for values of this type.
     #[must_use]
     pub fn typed(element: GoType) -> Self {
         GoMap::of(element, BTreeMap::new())
     }
 
-    /// Creates a map of these entries, whose values must have this type. No value can contain the
-    /// new map yet, so cycles need no check.
+    /// Creates a map that contains these entries. All values must have this type. There is no check
+    /// for cycles, because no value can contain the new map yet.
     #[must_use]
     pub fn of(element: GoType, table: BTreeMap<GoStr, GoValue>) -> Self {
         GoMap(MapEntries::Built(Rc::new(BuiltMap {
@@ -238,7 +238,7 @@ impl GoMap {
         }
     }
 
-    /// Whether the map is empty.
+    /// Returns whether the map is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -284,7 +284,7 @@ impl GoMap {
         }
     }
 
-    /// Whether both are the same map, so that changes to one affect the other.
+    /// Returns whether both values are the same map, so that a change to one affects the other.
     #[must_use]
     pub fn is(&self, other: &GoMap) -> bool {
         // Core maps are immutable, so their identity never matters.
@@ -294,13 +294,13 @@ impl GoMap {
         }
     }
 
-    /// Creates an independent map with the same entries.
+    /// Creates an independent map that contains the same entries.
     #[must_use]
     pub fn copied(&self) -> GoMap {
         GoMap::of(self.element(), self.sorted().into_iter().collect())
     }
 
-    /// Inserts an entry, which all holders of this map see.
+    /// Inserts an entry. All holders of this map see the change.
     ///
     /// # Errors
     /// Returns an error for the caller's map, which never changes, and if the value contains this
@@ -327,7 +327,7 @@ impl GoMap {
         Ok(())
     }
 
-    /// Removes an entry, which all holders of this map see.
+    /// Removes an entry. All holders of this map see the change.
     ///
     /// # Errors
     /// Returns an error for the caller's map, which never changes.
@@ -350,8 +350,8 @@ impl GoMap {
         }
     }
 
-    /// Converts the map to a core map. Containers more than [`MAX_DEPTH`] levels deep become
-    /// `null`.
+    /// Converts the map to a core map. Containers that are nested more than [`MAX_DEPTH`] levels
+    /// deep become `null`.
     #[must_use]
     pub fn to_core(&self) -> Map {
         let MapEntries::Built(built) = &self.0 else {

@@ -11,12 +11,12 @@ use super::exec::Caller;
 use super::types::GoType;
 use super::value::GoValue;
 
-/// Code of a native function. The engine checks the number and types of the arguments before the
-/// call.
+/// Implementation of a native function. The engine checks the number and types of the arguments
+/// before the call.
 pub type NativeFn = fn(&mut FunctionContext<'_, '_>, &[GoValue]) -> Result<GoValue, FunctionError>;
 
-/// A native function. It runs during an evaluation, needs no external resources, and returns the
-/// same value for the same arguments in every pass.
+/// A native function. The function runs during an evaluation, uses no external resources, and
+/// returns the same value for the same arguments in every pass.
 ///
 /// # Examples
 ///
@@ -51,22 +51,23 @@ pub type NativeFn = fn(&mut FunctionContext<'_, '_>, &[GoValue]) -> Result<GoVal
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct GoFunction {
-    /// Name in templates.
+    /// Name by which templates call the function.
     pub name: &'static str,
-    /// Types of the parameters. The last one is repeated if `variadic`.
+    /// Types of the parameters. If `variadic` is set, the last type applies to all further
+    /// arguments.
     pub params: &'static [GoType],
     /// Whether the last parameter accepts any number of arguments, including none.
     pub variadic: bool,
     /// Type of the function, for `%T` and errors about function values.
     pub go_type: GoType,
-    /// Code of the function.
+    /// Implementation of the function.
     pub run: NativeFn,
     /// Effect of a call in addition to its value.
     pub effect: Effect,
 }
 
-/// Effect of a native function in addition to its value. The engine uses it if a call cannot be
-/// made because an argument is pending.
+/// Effect of a native function in addition to its value. The engine needs this information if a
+/// call cannot be made because an argument is pending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// No effect.
@@ -79,7 +80,7 @@ pub enum Effect {
 }
 
 impl GoFunction {
-    /// Creates a function with a fixed number of parameters.
+    /// Creates a function that has a fixed number of parameters.
     #[must_use]
     pub const fn new(name: &'static str, params: &'static [GoType], run: NativeFn) -> Self {
         GoFunction {
@@ -119,7 +120,7 @@ impl GoFunction {
     }
 }
 
-/// The error of a native function.
+/// Error of a native function.
 #[derive(Debug)]
 pub enum FunctionError {
     /// An error that Go would return too. The executor adds `error calling NAME: `.
@@ -157,7 +158,7 @@ impl fmt::Debug for FunctionState {
 }
 
 impl FunctionState {
-    /// Returns the state of this type, which is created at the first use.
+    /// Returns the state of this type. The state is created on first use.
     pub fn get<T: Default + 'static>(&mut self) -> &mut T {
         let known = self.0.iter().position(|entry| entry.is::<T>());
         let index = known.unwrap_or_else(|| {
@@ -180,7 +181,7 @@ pub struct FunctionContext<'c, 'p> {
 }
 
 impl FunctionContext<'_, '_> {
-    /// Charges bytes that the function is about to build.
+    /// Counts bytes that the function is about to build towards the memory limit.
     ///
     /// # Errors
     /// Returns an error if the memory limit is exceeded.
@@ -188,7 +189,7 @@ impl FunctionContext<'_, '_> {
         Ok(self.pass.charge(bytes)?)
     }
 
-    /// Charges elements that the function is about to visit or create.
+    /// Counts elements that the function is about to visit or create towards the step limit.
     ///
     /// # Errors
     /// Returns an error if the step or time limit is exceeded.
@@ -196,7 +197,7 @@ impl FunctionContext<'_, '_> {
         Ok(self.pass.steps(count)?)
     }
 
-    /// Returns the number of bytes that a text may have within the memory limit.
+    /// Returns the largest size in bytes that the memory limit allows for a string.
     #[must_use]
     pub fn room(&self) -> usize {
         self.pass.limits().memory_bytes
@@ -208,7 +209,8 @@ impl FunctionContext<'_, '_> {
         self.pass.now()
     }
 
-    /// Evaluates the template with this name and returns its output. `dot` is the template's dot.
+    /// Evaluates the template with this name and returns its output. `dot` is the value of `.` in
+    /// the template.
     ///
     /// # Errors
     /// Returns an error if the template does not exist, fails, or waits for a call.
@@ -222,12 +224,13 @@ impl FunctionContext<'_, '_> {
         self.pass.seed()
     }
 
-    /// Returns the state of this function, or of its family, within one evaluation.
+    /// Returns the state that this function, or its family of functions, keeps within one
+    /// evaluation.
     pub fn state<T: Default + 'static>(&mut self) -> &mut T {
         self.state.get()
     }
 
-    /// Returns the error for a text that exceeds the memory limit.
+    /// Returns the error for a string that exceeds the memory limit.
     #[must_use]
     pub fn too_large(&self) -> FunctionError {
         self.pass
@@ -236,7 +239,7 @@ impl FunctionContext<'_, '_> {
     }
 }
 
-/// Native functions by name. A later function replaces an earlier one with the same name.
+/// Native functions by name. If several functions have the same name, the last function is used.
 #[derive(Clone, Debug, Default)]
 pub struct FunctionMap(
     Arc<std::collections::HashMap<&'static str, GoFunction, foldhash::fast::RandomState>>,
@@ -251,7 +254,7 @@ impl FunctionMap {
         self
     }
 
-    /// Yields the names of all functions.
+    /// Iterates over the names of all functions.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().copied()
     }

@@ -20,8 +20,8 @@ use super::{editor, references, sprig};
 
 /// Go's text/template as a [`TemplateFormat`].
 ///
-/// Numbers are integers or floats, like the caller's values. To match a Go host that converts all
-/// numbers to `float64`, parse JSON with [`quillet_core::json::Numbers::Float`].
+/// Numbers are integers or floats, depending on the caller's values. To match a Go host that
+/// converts all numbers to `float64`, parse JSON with [`quillet_core::json::Numbers::Float`].
 #[derive(Clone, Debug, Default)]
 pub struct GoFormat {
     pub(super) functions: FunctionMap,
@@ -29,7 +29,7 @@ pub struct GoFormat {
 }
 
 impl GoFormat {
-    /// Creates the format with Go's builtins and no other functions.
+    /// Creates the format, which provides only Go's builtin functions.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -74,8 +74,8 @@ impl GoFormat {
             .fold(self, |format, family| format.with_functions(family))
     }
 
-    /// Sets whether an unknown function is a compile error, as in Go. By default the function is
-    /// bound late.
+    /// Sets whether an unknown function is a compile error, as in Go. By default, an unknown
+    /// function is bound late.
     ///
     /// # Examples
     ///

@@ -50,7 +50,7 @@ impl GoType {
     /// `map[string]interface {}`.
     pub const MAP: GoType = GoType::Map(&GoType::Any);
 
-    /// Whether nil can be assigned to the type.
+    /// Returns whether nil can be assigned to the type.
     #[must_use]
     pub fn can_be_nil(self) -> bool {
         match self {
@@ -60,7 +60,7 @@ impl GoType {
         }
     }
 
-    /// Whether the type is an integer type.
+    /// Returns whether the type is an integer type.
     #[must_use]
     pub fn is_integer(self) -> bool {
         matches!(

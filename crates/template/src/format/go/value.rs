@@ -47,7 +47,7 @@ impl GoStr {
         }
     }
 
-    /// Returns the text, with U+FFFD for invalid UTF-8.
+    /// Returns the text, in which U+FFFD replaces invalid UTF-8.
     #[must_use]
     pub fn to_text(&self) -> std::borrow::Cow<'_, str> {
         match self {
@@ -56,7 +56,7 @@ impl GoStr {
         }
     }
 
-    /// Returns the text as a core string. Copies only bytes that are not known to be UTF-8.
+    /// Returns the text as a core string. Bytes are copied only if they are not known to be UTF-8.
     #[must_use]
     pub fn to_shared(&self) -> Arc<str> {
         match self {
@@ -119,7 +119,7 @@ impl fmt::Debug for GoStr {
     }
 }
 
-/// A Go value of a type with methods, such as `time.Time`.
+/// A Go value whose type has methods, such as `time.Time`.
 pub trait GoObject: fmt::Debug {
     /// Returns the value's type, such as `time.Time`.
     fn go_type(&self) -> GoType;
@@ -213,8 +213,8 @@ impl GoValue {
             .map_or_else(|| "<nil>".to_owned(), |go_type| go_type.to_string())
     }
 
-    /// Whether the value is true in a condition, which means that it is not the zero value of its
-    /// type.
+    /// Returns whether a condition treats the value as true. A value is true if it is not the zero
+    /// value of its type.
     ///
     /// # Examples
     ///
@@ -248,7 +248,7 @@ impl GoValue {
         }
     }
 
-    /// Returns the value as a number, unless it is complex or not a number.
+    /// Returns the value as a number, or `None` if the value is complex or not a number.
     #[must_use]
     pub fn number(&self) -> Option<GoNumber> {
         Some(match self {
@@ -271,7 +271,7 @@ impl GoValue {
         }
     }
 
-    /// Returns the value as a list, if it is one.
+    /// Returns the list, if the value is a list.
     #[must_use]
     pub fn as_list(&self) -> Option<&GoList> {
         match self {
@@ -280,7 +280,7 @@ impl GoValue {
         }
     }
 
-    /// Returns the value as a map, if it is one.
+    /// Returns the map, if the value is a map.
     #[must_use]
     pub fn as_map(&self) -> Option<&GoMap> {
         match self {
@@ -299,7 +299,7 @@ impl GoValue {
         }
     }
 
-    /// Returns the zero value of a type, or `nil` if the type has no other zero value.
+    /// Returns the zero value of a type, which is `nil` for types that have no other zero value.
     ///
     /// # Examples
     ///
@@ -329,8 +329,8 @@ impl GoValue {
         }
     }
 
-    /// Converts the value to a core value. Integers that do not fit become floats, and objects
-    /// become text. Functions and NaN become `null`, because JSON has neither.
+    /// Converts the value to a core value. Integers that do not fit in 64 bits become floats, and
+    /// objects become strings. Functions and NaN become `null`, because JSON has neither.
     #[must_use]
     pub fn to_core(&self) -> Value {
         match self {

@@ -12,9 +12,10 @@ use crate::{StopReason, structure};
 const MOST_INDENT: i64 = 10;
 
 impl HandlebarsFormat {
-    /// Creates the format `dotprompt` with the helpers `role`, `history`, `media`, `section`,
-    /// `json`, `ifEquals` and `unlessEquals` of the dotprompt specification. Outside loops, `@name`
-    /// reads the variable named `@name`. Use such variables to pass `@state` and `@auth`.
+    /// Creates the format `dotprompt`, which includes the helpers `role`, `history`, `media`,
+    /// `section`, `json`, `ifEquals` and `unlessEquals` of the dotprompt specification. Outside
+    /// loops, `@name` reads the variable named `@name`. Use such variables to pass `@state` and
+    /// `@auth`.
     #[must_use]
     pub fn dotprompt() -> Self {
         HandlebarsFormat {

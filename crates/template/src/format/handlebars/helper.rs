@@ -146,7 +146,7 @@ pub(super) trait Host {
     fn variable(&self, name: &str) -> Option<Value>;
 }
 
-/// A call of a helper: its arguments, its block and its output.
+/// A call of a helper, through which the helper accesses its arguments, its block and its output.
 #[expect(missing_debug_implementations, reason = "it borrows the evaluation")]
 pub struct HelperCall<'c> {
     pub(super) host: &'c mut (dyn Host + 'c),
@@ -177,7 +177,7 @@ impl<'c> HelperCall<'c> {
         self.positional.get(index).and_then(ScopedValue::get)
     }
 
-    /// Returns a named argument, or `None` as [`HelperCall::argument`] does.
+    /// Returns a named argument, or `None` under the same conditions as [`HelperCall::argument`].
     #[must_use]
     pub fn named(&self, name: &str) -> Option<&'c Value> {
         let (_, value) = self.named.iter().find(|(known, _)| **known == *name)?;
@@ -199,13 +199,14 @@ impl<'c> HelperCall<'c> {
         self.scope.context.value
     }
 
-    /// Whether the template calls the helper as a block.
+    /// Returns whether the template calls the helper as a block.
     #[must_use]
     pub fn is_block(&self) -> bool {
         self.branches.is_some()
     }
 
-    /// Returns the text of an argument. A missing argument or null gives an empty text.
+    /// Returns the text that an argument prints as. The text is empty if the argument is missing or
+    /// null.
     ///
     /// # Errors
     /// Returns an error if the step or memory limit is exceeded.
@@ -222,7 +223,7 @@ impl<'c> HelperCall<'c> {
         self.host.text(value)
     }
 
-    /// Writes a text without escaping it.
+    /// Writes text without escaping.
     ///
     /// # Errors
     /// Returns an error if the output limit is exceeded.
@@ -238,8 +239,8 @@ impl<'c> HelperCall<'c> {
         self.body_with(self.this(), &[])
     }
 
-    /// Renders the body in another context. `data` has values such as `index`, which the body reads
-    /// as `@index`.
+    /// Renders the body in another context. `data` contains values such as `index`, which the body
+    /// reads as `@index`.
     ///
     /// # Errors
     /// Returns any error that ends the render in the body.
@@ -254,8 +255,8 @@ impl<'c> HelperCall<'c> {
         }
     }
 
-    /// Renders the body of the block to a text. The text is invalid if a call in it is pending; the
-    /// render tracks this. Messages in the body become plain text.
+    /// Renders the body of the block and returns the text. The text is invalid if a call in the
+    /// body is pending; the render tracks this. Messages in the body become plain text.
     ///
     /// # Errors
     /// Returns any error that ends the render in the body.
@@ -298,7 +299,7 @@ impl<'c> HelperCall<'c> {
         self.host.variable(name)
     }
 
-    /// Charges steps in advance, one for each item to visit.
+    /// Counts steps towards the step limit in advance, one for each item to visit.
     ///
     /// # Errors
     /// Returns an error if the step or time limit is exceeded.
@@ -306,7 +307,7 @@ impl<'c> HelperCall<'c> {
         self.host.steps(count)
     }
 
-    /// Charges the bytes of a text or list before it is built.
+    /// Counts the bytes of a string or list towards the memory limit before the value is built.
     ///
     /// # Errors
     /// Returns an error if the memory limit is exceeded.
@@ -314,7 +315,7 @@ impl<'c> HelperCall<'c> {
         self.host.charge(bytes)
     }
 
-    /// Creates an error of this helper with a reason.
+    /// Creates an error of this helper for the given reason.
     #[must_use]
     pub fn fail(&self, reason: impl fmt::Display) -> StopReason {
         let reason = format!("{}: {reason}", self.name);

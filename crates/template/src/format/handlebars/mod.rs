@@ -61,7 +61,7 @@ enum HandlebarsPreset {
 }
 
 impl HandlebarsFormat {
-    /// Creates the format `handlebars`. It escapes nothing, because prompts are not HTML.
+    /// Creates the format `handlebars`. Nothing is escaped, because prompts are not HTML.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -102,9 +102,9 @@ impl HandlebarsFormat {
         }
     }
 
-    /// Sets whether a printed or called variable, and everything on its path, must exist, like the
-    /// option `strict` of handlebars.js. [`Missing::Strict`] has the same effect on a single
-    /// template. Default: no.
+    /// Sets whether a variable that is printed or called must exist, including every part of its
+    /// path. This corresponds to the option `strict` of handlebars.js. [`Missing::Strict`] has the
+    /// same effect on a single template. Default: no.
     #[must_use]
     pub fn strict(self, strict: bool) -> Self {
         HandlebarsFormat { strict, ..self }
@@ -122,7 +122,7 @@ impl HandlebarsFormat {
     }
 
     /// Adds a helper that sets no variables. While such a helper waits for a pending call, the text
-    /// after it is evaluated and its calls run concurrently.
+    /// after the helper is evaluated, and calls in that text run concurrently.
     ///
     /// # Examples
     ///

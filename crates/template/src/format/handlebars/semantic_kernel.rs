@@ -51,7 +51,7 @@ const HELPERS: &[(&[&str], HelperFn)] = &[
 
 impl HandlebarsFormat {
     /// Creates the format `semantic-kernel-handlebars`. `<message>` tags in the template's own text
-    /// and `{{#message}}` blocks are message structure. Data cannot be structure, so it needs no
+    /// and `{{#message}}` blocks define messages. Data cannot define messages, so it needs no
     /// encoding.
     #[must_use]
     pub fn semantic_kernel() -> Self {
@@ -69,8 +69,8 @@ impl HandlebarsFormat {
     }
 
     /// Sets whether the output equals that of Semantic Kernel for Python, which HTML-encodes
-    /// untrusted variables and function results. Messages do not need the encoding. It is for
-    /// programs that parse the text themselves.
+    /// untrusted variables and function results. The encoding is not needed to separate messages
+    /// from data. Use it for programs that parse the text themselves.
     #[must_use]
     pub fn encoded(self) -> Self {
         HandlebarsFormat {

@@ -54,7 +54,7 @@ use crate::{
 use ast::Program;
 use eval::Evaluator;
 
-/// The format `jinja` in one of its presets.
+/// The format `jinja`, set up by one of its presets.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct JinjaFormat {
     preset: JinjaPreset,
@@ -62,13 +62,13 @@ pub struct JinjaFormat {
 }
 
 impl JinjaFormat {
-    /// Creates the format `jinja` with the settings of Hugging Face transformers.
+    /// Creates the format `jinja`, which uses the settings of Hugging Face transformers.
     #[must_use]
     pub fn hugging_face() -> Self {
         Self::default()
     }
 
-    /// Creates the format `jinja-plain`, which is jinja2 without settings, as in LangChain.
+    /// Creates the format `jinja-plain`, which is jinja2 with default settings, as in LangChain.
     ///
     /// # Examples
     ///
@@ -101,7 +101,7 @@ impl JinjaFormat {
         }
     }
 
-    /// Creates the format `semantic-kernel-jinja2`, which is jinja2 without settings, with the
+    /// Creates the format `semantic-kernel-jinja2`, which is jinja2 with default settings, plus the
     /// helpers and functions of Semantic Kernel.
     #[must_use]
     pub fn semantic_kernel() -> Self {
@@ -112,9 +112,9 @@ impl JinjaFormat {
     }
 
     /// Creates the format `jinja-script`, the Hugging Face preset for scripts (`.ai.yaml`). Values
-    /// print as in JavaScript: `true`, `null`, compact JSON. An object of plain values that begins
-    /// a line prints as `* key: value` lines. `+` concatenates a text with any value. An unknown
-    /// filter is a late-bound function: `{{ x|f(a) }}` calls `f(x, a)`.
+    /// print as in JavaScript: `true`, `null`, compact JSON. If an object of plain values is at the
+    /// start of a line, it prints as `* key: value` lines. `+` concatenates a string and any value.
+    /// An unknown filter is a late-bound function: `{{ x|f(a) }}` calls `f(x, a)`.
     #[must_use]
     pub fn script() -> Self {
         JinjaFormat {
@@ -124,8 +124,8 @@ impl JinjaFormat {
     }
 
     /// Sets whether the output equals that of Semantic Kernel, which HTML-encodes untrusted
-    /// variables and results of functions, and rejects untrusted lists and objects. Messages do not
-    /// need this.
+    /// variables and results of functions, and rejects untrusted lists and objects. This is not
+    /// needed to separate messages from data.
     #[must_use]
     pub fn encoded(self) -> Self {
         JinjaFormat {

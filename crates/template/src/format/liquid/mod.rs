@@ -81,8 +81,8 @@ impl LiquidFormat {
     }
 
     /// Creates the format `semantic-kernel-liquid`. Functions are looked up as in Semantic Kernel,
-    /// and trusted variables may contain messages. A role line may take its role from a value (`{{
-    /// message.role }}:`) or have its content on the same line (`user: hi`).
+    /// and trusted variables may contain messages. The role in a role line may be a value
+    /// (`{{ message.role }}:`), and content may follow on the same line (`user: hi`).
     #[must_use]
     pub fn semantic_kernel() -> Self {
         LiquidFormat {

@@ -2,7 +2,7 @@
 
 use crate::plugin_function;
 
-/// Language of the Semantic Kernel implementation. The implementations differ.
+/// Language of the Semantic Kernel implementation. The rules of the implementations differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum HostLanguage {
     /// C#, the original implementation.
@@ -26,16 +26,18 @@ impl HostLanguage {
     }
 }
 
-/// Encoding of the output, as in Semantic Kernel: HTML-encoded unless a flag disables it. For a
-/// single input variable, add its name to [`crate::CompileOptions::trusted`] instead.
+/// Encoding of the output. As in Semantic Kernel, output is HTML-encoded unless a flag disables the
+/// encoding. For a single input variable, add its name to [`crate::CompileOptions::trusted`]
+/// instead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Encoding {
     /// Language whose encoding and rules are used.
     pub dialect: HostLanguage,
-    /// `allow_dangerously_set_content` of the prompt. In .NET, values and results of functions are
-    /// not encoded. In Python only results are affected, because values are never encoded.
+    /// `allow_dangerously_set_content` of the prompt. In .NET, this disables the encoding of
+    /// literal values and of function results. In Python, it disables only the encoding of function
+    /// results, because literal values are never encoded.
     pub allow_prompt: bool,
-    /// `AllowDangerouslySetContent` of the factory, with which nothing is encoded.
+    /// `AllowDangerouslySetContent` of the factory. If set, nothing is encoded.
     pub allow_factory: bool,
 }
 

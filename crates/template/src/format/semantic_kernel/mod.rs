@@ -45,14 +45,16 @@ pub struct SemanticKernelFormat {
 }
 
 impl SemanticKernelFormat {
-    /// Creates the format `semantic-kernel`. Messages are marked, and nothing is encoded.
+    /// Creates the format `semantic-kernel`. Messages in the template are recognized, and nothing
+    /// is encoded.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Creates the format with the output of Semantic Kernel itself. Messages are not marked. The
-    /// text is for [`chat`], or for other programs that parse it.
+    /// Creates the format so that the output equals the output of Semantic Kernel. Messages in the
+    /// template are not recognized. The output is meant for [`chat`], or for other programs that
+    /// parse it.
     #[must_use]
     pub fn encoded(encoding: Encoding) -> Self {
         SemanticKernelFormat {
@@ -61,8 +63,8 @@ impl SemanticKernelFormat {
     }
 
     /// Returns the input variables of a Semantic Kernel function. The declared variables come
-    /// first, with their spelling, followed by those that only the template uses. Names that differ
-    /// only in case are listed once.
+    /// first, as spelled in the declaration. Variables that only the template uses follow. Names
+    /// that differ only in case are listed once.
     ///
     /// # Examples
     ///

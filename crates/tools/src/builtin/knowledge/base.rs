@@ -10,22 +10,22 @@ use super::budget::KnowledgeBudget;
 use super::document::Sizes;
 use super::source::KnowledgeSource;
 
-/// Documents that a conversation may read, and its limits.
+/// Documents that a conversation may read, and limits.
 #[derive(Clone, Debug, Default)]
 pub struct KnowledgeScope {
-    /// Names or numbers of the collections (knowledge bases).
+    /// Names or ids of the collections (knowledge bases).
     pub collections: Vec<String>,
-    /// Document numbers to search; all if empty.
+    /// Ids of the documents to search. If empty, all documents are searched.
     pub documents: Vec<i64>,
     /// Context window of the model in tokens.
     pub window: u64,
-    /// Message for which the remote side saves results (`metadata.user_subtask_id`); `None` saves
-    /// nothing.
+    /// Id of the message for which the remote API saves search results
+    /// (`metadata.user_subtask_id`). If `None`, nothing is saved.
     pub saved_for: Option<i64>,
 }
 
-/// Documents of one conversation. Its tools share their call counters, so each conversation needs
-/// its own value.
+/// Documents of one conversation. The tools of a knowledge base share call counters, so each
+/// conversation needs its own value.
 #[derive(Debug)]
 pub struct KnowledgeBase {
     pub(super) source: KnowledgeSource,

@@ -12,18 +12,19 @@ const FITS: u64 = 30;
 /// Minimum score of injected passages, if they have scores; as in Chat Shell.
 const LEAST_SCORE: f64 = 0.5;
 
-/// Documents for a prompt.
+/// Documents that are inserted into a prompt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Injection {
-    /// Their texts with titles. The data is untrusted and must be marked as such.
+    /// The titles and texts of the documents. The text is untrusted and must be marked as
+    /// untrusted.
     pub text: String,
-    /// Sources in the format of the results of [`KnowledgeBase::tools`].
+    /// Sources, in the format that the tools of [`KnowledgeBase::tools`] use in results.
     pub sources: Vec<Json>,
 }
 
 impl KnowledgeBase {
-    /// Returns all documents if they fill at most 30 % of the window; otherwise `None`, and the
-    /// model searches.
+    /// Returns all documents if they fill at most 30 % of the context window. Otherwise, returns
+    /// `None`, and the model must use the search tool.
     ///
     /// # Errors
     /// The documents cannot be read.

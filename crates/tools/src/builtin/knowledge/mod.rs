@@ -31,9 +31,9 @@ const LIMIT: CallTimeout = CallTimeout {
 };
 
 impl Tools {
-    /// Returns the knowledge base of a conversation. Documents come from the remote API if it is
-    /// configured, and from `here` otherwise. `None` if both are missing, or if the scope has no
-    /// collections.
+    /// Returns the knowledge base of a conversation. Documents come from the remote API if the API
+    /// is configured, and from `here` otherwise. Returns `None` if both are missing, or if
+    /// the scope has no collections.
     #[must_use]
     pub fn knowledge(
         &self,
@@ -53,7 +53,7 @@ impl Tools {
 }
 
 impl KnowledgeBase {
-    /// Returns the tools with which an agent searches and reads the documents.
+    /// Returns the tools that agents use to search and read the documents.
     pub fn tools(self: &Arc<Self>, max_results: Option<u32>) -> Vec<Arc<dyn Tool>> {
         let base = self.clone();
         let search = search::SearchDocuments { base, max_results };

@@ -23,7 +23,7 @@ use crate::setting::ConfigError;
 #[serde(default, deny_unknown_fields)]
 pub struct RemoteKnowledgeConfig {
     /// The backend's address, with or without `/api/internal`. Remote knowledge bases are disabled
-    /// if it is unset.
+    /// if the address is not set.
     pub base_url: Option<String>,
     /// Token of the API, sent as `Authorization: Bearer …`.
     pub token: Option<SecretString>,

@@ -43,9 +43,9 @@ impl Tools {
         McpTools { tools, warnings }
     }
 
-    /// Initializes these servers in the background and keeps them open. From now on, every server
-    /// is initialized when a definition first refers to it. A service calls this at startup, so
-    /// that requests do not wait for servers. Must be called inside a Tokio runtime.
+    /// Initializes these servers in the background and keeps them open. After this call, every
+    /// other server is initialized when a definition first refers to it. Services call this at
+    /// startup, so that requests do not wait for servers. Call this inside a Tokio runtime.
     pub fn connect_ahead(&self, servers: &McpServers) {
         self.servers.look_ahead();
         // Servers with placeholders for task data get a session per task, when a request uses them.

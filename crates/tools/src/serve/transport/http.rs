@@ -10,8 +10,8 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use super::handler::Handler;
 use crate::serve::{HttpAnswer, McpBackend};
 
-/// Endpoint for MCP clients on an HTTP server. The caller controls access: hosts, origins and keys
-/// are not checked here.
+/// Endpoint for MCP clients on an HTTP server. The caller must control access, because hosts,
+/// origins and keys are not checked here.
 #[derive(Clone)]
 pub struct HttpTransport(StreamableHttpService<Handler, NeverSessionManager>);
 

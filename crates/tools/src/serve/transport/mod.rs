@@ -14,11 +14,11 @@ use super::McpBackend;
 use handler::Handler;
 pub use http::HttpTransport;
 
-/// Whether this build serves MCP clients.
+/// Whether this build can serve MCP clients.
 pub const AVAILABLE: Result<(), FeatureDisabled> = Ok(());
 
-/// Serves one client on standard input and output until it closes them. Other code must not write
-/// to standard output in the meantime.
+/// Serves one client on standard input and output until the client closes them. Other code must not
+/// write to standard output in the meantime.
 ///
 /// # Errors
 /// The client does not speak MCP, or the connection broke.

@@ -20,11 +20,11 @@ use super::value::GoValue;
 use shape::PrintShape;
 use sink::LimitedBuffer;
 
-/// Error of text that exceeds the limit. The buffer may contain a part of the text.
+/// Error for text that exceeds the limit. The buffer may contain a part of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferFullError;
 
-/// Appends one value like `%v`, the format that actions use.
+/// Appends one value in the format `%v`, which template actions use.
 ///
 /// # Errors
 /// Returns an error at the limit.
@@ -39,7 +39,7 @@ pub fn append_value(
     })
 }
 
-/// Appends a variable of the caller like `%v`.
+/// Appends a value that the caller passed as a variable, in the format `%v`.
 ///
 /// # Errors
 /// Returns an error at the limit.
@@ -54,7 +54,8 @@ pub fn append_core(
     })
 }
 
-/// Go's `Sprint`: adds a space between two operands if neither is a string.
+/// Appends values like Go's `Sprint`, which adds a space between two operands if neither is a
+/// string.
 ///
 /// # Errors
 /// Returns an error at the limit.
@@ -72,7 +73,8 @@ pub fn print(out: &mut Vec<u8>, limit: usize, operands: &[GoValue]) -> Result<()
     })
 }
 
-/// Go's `Sprintln`: adds spaces between all operands, and a newline.
+/// Appends values like Go's `Sprintln`, which adds spaces between all operands and a newline at the
+/// end.
 ///
 /// # Errors
 /// Returns an error at the limit.

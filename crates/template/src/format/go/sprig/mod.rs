@@ -36,7 +36,7 @@ mod yaml;
 
 use super::GoFunction;
 
-/// Functions by family. The table is built once, not for each template.
+/// Functions by family. The table is built only once, instead of for each template.
 pub const FAMILIES: [&[GoFunction]; 15] = [
     dates::FUNCTIONS,
     dicts::FUNCTIONS,

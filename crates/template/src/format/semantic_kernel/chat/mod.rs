@@ -14,12 +14,12 @@ mod xml;
 use crate::format::semantic_kernel::encoding::HostLanguage;
 pub use prompt::{ChatPrompt, ChatPromptError};
 
-/// Returns the messages of a rendered and encoded text.
+/// Returns the messages in rendered and encoded text.
 ///
-/// In .NET a text is a chat prompt if it is well-formed XML with a top-level `<message>` that has a
-/// role. Text between messages is lost. Any other text is one user message and is not decoded. In
-/// Python, text before the first message belongs to the system, and text between messages belongs
-/// to the user.
+/// In .NET, the text is a chat prompt if it is well-formed XML and contains a top-level `<message>`
+/// that has a role. Text between messages is discarded. Any other text is a single user message and
+/// is not decoded. In Python, text before the first message becomes a system message, and text
+/// between messages becomes a user message.
 ///
 /// # Errors
 /// In Python, returns an error for an unknown role, a message without a role, an image that is not

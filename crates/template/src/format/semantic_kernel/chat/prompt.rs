@@ -7,11 +7,11 @@ use crate::structure::{ChatMessage, MessagePart};
 pub struct ChatPrompt {
     /// The messages.
     pub messages: Vec<ChatMessage>,
-    /// Whether the text contains messages. If not, the entire text is one user message.
+    /// Whether the text contains messages. Otherwise, the entire text is a single user message.
     pub structured: bool,
 }
 
-/// Error of a text that Python rejects as a chat prompt.
+/// Error for text that Semantic Kernel for Python rejects as a chat prompt.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ChatPromptError {

@@ -607,7 +607,7 @@ impl Command {
                 | Command::Trace(_)
                 | Command::Fmt(_)
                 | Command::Models(_)
-                | Command::Demo { .. }
+                | Command::Demo
         )
     }
 
@@ -650,7 +650,7 @@ impl Command {
             | Command::Fmt(_)
             | Command::Lsp(_)
             | Command::Convert(_)
-            | Command::Demo { .. }
+            | Command::Demo
             | Command::Config(_)
             | Command::Keys(_)
             | Command::Trace(_)

@@ -133,7 +133,10 @@ async fn a_parameter_that_the_model_refuses_is_dropped_with_a_warning() {
         (ProviderApi::OpenAiResponses, "gpt-6-sol"),
     ] {
         let door = open_with(strict(), wire, ServerConfig::default()).await;
-        let asked = |more: Value| door.post("/v1/chat/completions", &question(model, more));
+        let asked = async |more: Value| {
+            let body = question(model, more);
+            door.post("/v1/chat/completions", &body).await
+        };
         let answer = asked(json!({"temperature": 0.3})).await.json();
         assert_eq!(answer["choices"][0]["message"]["content"], "fine");
         let warning = &answer["warnings"][0];

@@ -2,13 +2,12 @@
 //! parameters that the model refuses.
 
 use quillet_core::chat::ChatRequest;
-use quillet_llm::models::RefusedParameters;
+use quillet_llm::models::{ModelRouter, RefusedParameters};
 use quillet_prompt::{ToolFailure, UnresolvedVariable, UnusedVariable};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::api::members::UnknownField;
-use crate::app::App;
 
 /// A warning for the client about a failed tool call with a fallback value, or an unknown member or
 /// variable of the request.
@@ -70,11 +69,11 @@ impl Warning {
 }
 
 /// Returns the warning about parameters that are not sent because the model refuses them.
-pub(crate) fn refused_parameters(app: &App, request: &ChatRequest) -> Option<Warning> {
-    let configured = app
-        .models
-        .as_ref()
-        .and_then(|models| models.default_model());
+pub(crate) fn refused_parameters(
+    models: Option<&ModelRouter>,
+    request: &ChatRequest,
+) -> Option<Warning> {
+    let configured = models.and_then(ModelRouter::default_model);
     let model = request.model.as_deref().or(configured)?;
     let refused = RefusedParameters::of(model, &request.options)?;
     let code = "request.refused_parameter";

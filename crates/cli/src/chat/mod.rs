@@ -18,12 +18,13 @@ use quillet::components::traces::{self, Traces};
 use quillet::settings::{self, Settings};
 use quillet_agent::skills;
 use quillet_core::Exit;
+use quillet_core::chat::ChatOptions;
 use quillet_core::store::Store;
 use quillet_host::agent::{
     AdmissionError, AgentRequest, AgentService, ModelSettings, Principal, RunHandle, RunInput,
     SkillChoice, ToolSettings,
 };
-use quillet_llm::models::ModelRouter;
+use quillet_llm::models::{ModelRouter, RefusedParameters};
 use quillet_store::MemoryStore;
 
 use crate::args::ModelArgs;
@@ -137,6 +138,15 @@ impl ChatClient {
             request,
             traces,
         })
+    }
+
+    /// Returns the parameters that are not sent because the model refuses them.
+    pub(crate) fn refused_parameters(&self) -> Option<RefusedParameters> {
+        let options = ChatOptions {
+            temperature: self.request.temperature,
+            ..self.request.options.clone()
+        };
+        RefusedParameters::of(&self.model(), &options)
     }
 
     /// Returns the model that will answer, as far as it is known.

@@ -34,6 +34,9 @@ pub(crate) async fn run(args: &AskArgs, config: &Settings) -> Result<(), CliErro
     let streams = !args.no_stream && !args.json;
     let mut screen = ChatPrinter::new(streams, args.talk.reasoning, config);
     let mut calls = Vec::new();
+    if let Some(refused) = talker.refused_parameters() {
+        terminal::warning(&refused.to_string());
+    }
     let mut running = talker.begin(input, args.session.as_deref()).await?;
     let outcome = follow_run(&mut running, &mut screen, &mut calls).await;
     drop(running);

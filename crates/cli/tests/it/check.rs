@@ -295,7 +295,7 @@ fn parameters_that_a_model_refuses_are_warned_of_where_they_are_set() {
         (
             "b.json",
             [
-                "b.json:1:87",
+                "b.json:1:86",
                 "the model gpt-6-sol does not accept top_p",
                 "remove top_p",
             ],

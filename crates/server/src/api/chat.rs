@@ -254,7 +254,7 @@ pub(crate) async fn chat_unstored(
             .or_defaults((*rendered.options).clone()),
     };
     let mut said = warnings(&[], &rendered.unused, &rendered.absent, rendered.failures);
-    said.extend(refused_parameters(&call.app, &request));
+    said.extend(refused_parameters(call.app.models.as_deref(), &request));
     let (app, exchange) = (Arc::clone(&call.app), Arc::clone(&call.exchange));
     let asking: PendingReply = Box::pin(async move {
         let sent = traced::send_chat(&app, &exchange, None, request).await;
@@ -343,7 +343,7 @@ fn start_chat(
             let _ = made_of.set(explanation);
         }
         let spoke = traced::traced_prompt(&app, &id, ready.version, &variables);
-        let refused = refused_parameters(&app, &ready.request);
+        let refused = refused_parameters(app.models.as_deref(), &ready.request);
         let stream = match traced::send_chat(&app, &exchange, spoke, ready.request).await {
             Ok(stream) => stream,
             Err(error) => {

@@ -21,6 +21,9 @@ use crate::terminal;
 
 pub(crate) async fn run(args: &Chat, config: &Settings) -> Result<(), CliError> {
     let talker = ChatClient::new(&args.talk, config).await?;
+    if let Some(refused) = talker.refused_parameters() {
+        terminal::warning(&refused.to_string());
+    }
     let sessions = talker.service.parts().sessions.clone();
     let session = session(args, sessions.as_ref()).await?;
     let mut input = InputSource::open(slash::commands(), "chat_history")?;

@@ -13,7 +13,7 @@ use quillet_core::Message;
 use quillet_core::chat::{
     ChatEvent, ChatModel, ChatOptions, ChatRequest, ModelError, ModelErrorKind, Reply,
 };
-use quillet_llm::models::ModelRouter;
+use quillet_llm::models::{ModelRouter, RefusedParameters};
 use quillet_script::library;
 use serde_json::{Value as Json, json};
 
@@ -249,6 +249,9 @@ impl PromptRequest<'_> {
             messages: self.messages.clone(),
             options: self.options.clone(),
         };
+        if let Some(refused) = RefusedParameters::of(model, &request.options) {
+            terminal::warning(&refused.to_string());
+        }
         let mut waiting = IdleIndicator::new();
         match waiting.until(self.behind.stream(request)).await {
             Ok(mut stream) => {

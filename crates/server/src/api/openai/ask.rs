@@ -125,7 +125,7 @@ async fn database(
 fn model(call: &RequestContext, request: ChatRequest) -> PendingReply {
     let (app, exchange) = (Arc::clone(&call.app), call.exchange.clone());
     Box::pin(async move {
-        let refused = refused_parameters(&app, &request);
+        let refused = refused_parameters(app.models.as_deref(), &request);
         let stream = traced::send_chat(&app, &exchange, None, request).await?;
         Ok(StreamingReply {
             stream,
@@ -220,7 +220,7 @@ async fn prompt(
         }
         let spoke = traced::traced_prompt(&app, &id, rendered.version, &wanted.variables);
         let mut said = warnings(&[], &[], &rendered.absent, rendered.failures);
-        said.extend(refused_parameters(&app, &request));
+        said.extend(refused_parameters(app.models.as_deref(), &request));
         Ok(StreamingReply {
             stream: traced::send_chat(&app, &exchange, spoke, request).await?,
             warnings: said,

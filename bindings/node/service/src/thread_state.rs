@@ -55,7 +55,7 @@ pub(crate) fn works<T>(work: impl FnOnce(&mut Slots<BackgroundTask>) -> T) -> T 
 }
 
 pub(crate) fn catalogues<T>(work: impl FnOnce(&mut Slots<BoundCatalogue>) -> T) -> T {
-    CATALOGUES.with(|open| work(&mut lock(&open)))
+    CATALOGUES.with(|open| work(&mut lock(open)))
 }
 
 /// Slot for a store that is being opened.

@@ -216,7 +216,7 @@ pub(crate) enum SqlCommand {
     },
 }
 
-/// Measure the selection of tables.
+/// Measure the accuracy of table selection.
 #[derive(Debug, Args)]
 pub(crate) struct SqlEval {
     /// Files that list questions and the tables that each question needs.

@@ -253,7 +253,7 @@ impl Tool for DemoTool {
                     Ok(items.iter().take(most).cloned().collect::<Vec<_>>().into())
                 }
                 Some(other) => {
-                    let message = format!("most must be an integer, not {}", other.kind());
+                    let message = format!("`most` must be an integer, not {}", other.kind());
                     Err(ToolError::new(ToolErrorKind::Arguments, message))
                 }
             }

@@ -128,6 +128,6 @@ fn of_import(import: ImportItem) -> ExportItem {
 }
 
 fn refusal(source: &ScriptSource, why: String, at: Span) -> Diagnostic {
-    let help = "write for example \"$name\", {$name: alias}, \"./other.ai.yaml\", {\"js:path\": ['basename']} or \".\"";
+    let help = "for example, write \"$name\", {$name: alias}, \"./other.ai.yaml\", {\"js:path\": ['basename']} or \".\"";
     source.error("script.export", why, at).help(help)
 }

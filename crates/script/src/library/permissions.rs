@@ -19,7 +19,7 @@ const MERGES: &str = "@inheritMerge";
 const ASK: &str = "ask";
 const ASK_HELP: &str = "`ask` lists tools that need approval: `ask: [send, \"orders_*\"]`; use \
 another name for a variable";
-const HELP: &str = "write for example `permissions: {ai: {call: [\"w*\", \"!search\"]}}`";
+const HELP: &str = "for example, write `permissions: {ai: {call: [\"w*\", \"!search\"]}}`";
 
 /// Returns the tools that models may call according to the script's own front matter, or `None` if
 /// the front matter does not specify them.

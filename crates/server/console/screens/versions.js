@@ -116,7 +116,7 @@ export function versions({ stored, shared, query, signal }) {
       return h(
         'form',
         { onsubmit: (event) => (event.preventDefault(), close({ name: textOf(name).trim(), version: Number(textOf(number)) })) },
-        field(t('Label'), name, t('Requests without a label use the label production.')),
+        field(t('Label'), name, t('Requests without a label use the production label.')),
         field(t('Version'), number),
         actions(close, t('Set label')),
       );

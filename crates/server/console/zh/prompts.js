@@ -161,7 +161,7 @@ export default {
   'version {version}: {share}': '版本 {version}：{share}',
   'by {key}': '按 {key}',
   'Set label for version {number}': '为版本 {number} 设置标签',
-  'Requests without a label use the label production.': '未指明标签的请求使用标签 production。',
+  'Requests without a label use the production label.': '未指明标签的请求使用标签 production。',
   '{label} now points to version {number}.': '{label} 现在指向版本 {number}。',
   'Weight of version {number}': '版本 {number} 的权重',
   'Split by': '分配依据',

@@ -36,7 +36,7 @@ pub(super) fn check(script: &Script, findings: &mut ScriptDiagnostics<'_>) {
     };
     if let Err(why) = AnswerSchema::new(&Json::from(&output.value())) {
         let why = format!("invalid JSON Schema in output: {why}");
-        let help = "write for example `output: {type: object, properties: {…}}`";
+        let help = "for example, write `output: {type: object, properties: {…}}`";
         findings.error("script.output", why, output.span, help);
     }
 }

@@ -118,7 +118,7 @@ impl<'a> ImportParser<'a> {
         let Some(text) = source.as_str() else {
             let why = format!("invalid import: expected a string, not {}", source.kind());
             let found = self.source.error("script.import", why, source.span);
-            let help = "write for example \"js:lodash\", \"./tools.js\" or \"agent.ai.yaml\"";
+            let help = "for example, write \"js:lodash\", \"./tools.js\" or \"agent.ai.yaml\"";
             self.findings.push(found.help(help));
             return;
         };

@@ -212,7 +212,7 @@ impl SelectionParser<'_> {
             .source
             .error("script.import.name", format!("{shown:?} {why}"), node.span);
         self.findings
-            .push(found.help("write for example ['func1', {func2: 'asFunc2'}], '*' or 'asName'"));
+            .push(found.help("for example, write ['func1', {func2: 'asFunc2'}], '*' or 'asName'"));
     }
 }
 

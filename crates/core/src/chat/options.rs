@@ -84,6 +84,9 @@ pub struct ChatOptions {
     /// sent unchanged. `"stream": false` requests an unstreamed answer from APIs that support it.
     #[serde(flatten)]
     pub extra: serde_json::Map<String, Value>,
+    /// Parameters in `extra` that are sent even if the model refuses them. Not part of the JSON.
+    #[serde(skip)]
+    pub forced: Vec<&'static str>,
 }
 
 impl ChatOptions {
@@ -127,6 +130,7 @@ impl ChatOptions {
             response_format: self.response_format.or(other.response_format),
             reasoning_effort: self.reasoning_effort.or(other.reasoning_effort),
             extra,
+            forced: [self.forced, other.forced].concat(),
         }
     }
 

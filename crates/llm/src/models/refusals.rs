@@ -71,7 +71,9 @@ impl RefusedParameters {
     pub fn of(model: &str, options: &ChatOptions) -> Option<Self> {
         let rule = RefusalRule::of(model)?;
         let explicit = options.extra.get(EXTRA_BODY).and_then(Value::as_object);
-        let is_explicit = |name: &str| explicit.is_some_and(|body| body.contains_key(name));
+        let is_explicit = |name: &&str| {
+            options.forced.contains(name) || explicit.is_some_and(|body| body.contains_key(*name))
+        };
         let names: Vec<&'static str> = REFUSABLE_PARAMETERS
             .into_iter()
             .filter(|name| rule.refuses(name, options))
@@ -113,6 +115,11 @@ pub(crate) fn remove_refused(model: &str, options: &mut ChatOptions) {
     if let Some(refused) = RefusedParameters::of(model, options) {
         for name in refused.names {
             set(options, name, None);
+        }
+    }
+    for name in std::mem::take(&mut options.forced) {
+        if let Some(value) = options.extra.remove(name) {
+            set(options, name, Some(value));
         }
     }
     let Some(Value::Object(body)) = options.extra.get_mut(EXTRA_BODY) else {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use quillet_core::chat::{ChatOptions, EXTRA_BODY, REFUSABLE_PARAMETERS};
 use quillet_core::{Map, Value, nearest};
-use serde_json::{Map as JsonObject, Value as Json};
+use serde_json::Value as Json;
 
 use super::constraint::Constraint;
 use super::reading::ParameterReader;
@@ -299,14 +299,11 @@ fn options(given: &mut ParameterReader<'_>) -> ChatOptions {
         };
         match (name, Json::from(&Value::Map(value.clone()))) {
             (EXTRA_BODY, Json::Object(fields)) => {
-                let (kept, fields): (JsonObject<_, _>, JsonObject<_, _>) = fields
-                    .into_iter()
-                    .partition(|(name, _)| REFUSABLE_PARAMETERS.contains(&name.as_str()));
+                let refusable = REFUSABLE_PARAMETERS.into_iter();
+                options.forced = refusable
+                    .filter(|name| fields.contains_key(*name))
+                    .collect();
                 options.extra.extend(fields);
-                // The client of the model sends these even if the model refuses them.
-                if !kept.is_empty() {
-                    options.extra.insert(EXTRA_BODY.to_owned(), kept.into());
-                }
             }
             (_, fields) => {
                 options.extra.insert(name.to_owned(), fields);

@@ -135,8 +135,9 @@ async fn variables_of_a_script_never_reach_a_provider() {
     ask(asking, &NoCallObserver).await.unwrap();
     let sent = serde_json::to_value(&model.asked()[0].options).unwrap();
     let expected = serde_json::json!({"temperature": 0.5, "max_tokens": 2048, "seed": 7,
-        "safe": true, "extra_body": {"top_k": 5}});
+        "safe": true, "top_k": 5});
     assert_eq!(sent, expected);
+    assert_eq!(model.asked()[0].options.forced, ["top_k"]);
 }
 
 /// A tokenizer with one token per character.

@@ -109,7 +109,10 @@ async function database(name, query, signal) {
       h('button', { class: 'main' }, t('Run')),
       button(t('Format query'), async () => {
         try {
-          sql.value = (await send('POST', 'api/v1/dbs/format', { sql: sql.text })).formatted;
+          const text = sql.text;
+          const { formatted } = await send('POST', 'api/v1/dbs/format', { sql: text });
+          // The query may have been edited since the request.
+          if (sql.text === text) sql.value = formatted;
         } catch (error) {
           note(reason(error), 'bad');
         }

@@ -29,7 +29,7 @@ pub(crate) fn of_prompt(definition: &Definition<PromptEntry>) -> Option<Diagnost
     let model = entry.prompt.model.as_deref()?;
     found(
         &definition.origin,
-        &definition.text,
+        Some(&definition.text),
         model,
         &entry.prompt.options,
     )
@@ -38,7 +38,9 @@ pub(crate) fn of_prompt(definition: &Definition<PromptEntry>) -> Option<Diagnost
 /// Returns a warning if the model of an agent refuses parameters of the agent.
 pub(crate) fn of_agent(entry: &StoreEntry) -> Option<Diagnostic> {
     let agent = AgentDefinition::parse(&entry.origin, &entry.text).ok()?;
-    found(&entry.origin, &entry.text, &agent.model?, &agent.options)
+    // The text of a YAML file is converted to JSON, so only a JSON file has the same locations.
+    let text = entry.origin.ends_with(".json").then_some(&*entry.text);
+    found(&entry.origin, text, &agent.model?, &agent.options)
 }
 
 /// Returns a warning if the model of a script refuses parameters in its front matter.
@@ -60,12 +62,18 @@ pub(crate) fn of_script(script: &Script) -> Option<Diagnostic> {
     Some(found.help(refused.help))
 }
 
-fn found(source: &str, text: &str, model: &str, options: &ChatOptions) -> Option<Diagnostic> {
+fn found(
+    source: &str,
+    text: Option<&str>,
+    model: &str,
+    options: &ChatOptions,
+) -> Option<Diagnostic> {
     let refused = RefusedParameters::of(model, options)?;
-    let place = place(text, refused.names.first()?);
+    let name = *refused.names.first()?;
+    let place = text.and_then(|text| Some((text, place(text, name)?)));
     let found = Diagnostic::warning(CODE, source, refused.message).help(refused.help);
     Some(match place {
-        Some(span) => found.at(text, span),
+        Some((text, span)) => found.at(text, span),
         None => found,
     })
 }

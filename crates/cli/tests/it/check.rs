@@ -311,7 +311,7 @@ fn parameters_that_a_model_refuses_are_warned_of_where_they_are_set() {
         (
             ".",
             [
-                "agents/d.yaml:3:11",
+                "agents/d.yaml",
                 "the model anthropic/claude-sonnet-5 does not accept temperature",
                 "remove temperature",
             ],

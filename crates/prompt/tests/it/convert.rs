@@ -170,7 +170,7 @@ fn what_has_no_counterpart_is_refused_where_it_stands() {
             "p.json",
             strict,
             ConvertTarget::Dotprompt,
-            "p.json: a missing variable is an error here",
+            "p.json: a missing variable is an error in this prompt",
         ),
         (
             "p.yaml",

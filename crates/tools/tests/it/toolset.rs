@@ -208,9 +208,9 @@ async fn one_bad_server_does_not_hurt_the_others() {
         "\"hangs\": listing its tools: no answer within 300ms (timeout of the server, or tools.mcp_call_ms)",
         "\"hangs too\": MCP server http://",
         "\"other\": the server sent no endpoint event",
-        "\"metadata\": url: 169.254.169.254 is at",
+        "\"metadata\": url: tools may not connect to 169.254.169.254",
         "\"missing\": MCP server \"/no/such/program\" did not start",
-        "\"leads away\": 169.254.169.254 is at",
+        "\"leads away\": tools may not connect to 169.254.169.254",
     ] {
         assert!(findings.contains(said), "{said}:\n{findings}");
     }

@@ -229,7 +229,7 @@ fn wrong_settings_are_named() {
         ),
         (
             json!({"engines": {"e": {"base_url": "http://169.254.169.254/"}}}),
-            "tools.web_search.engines.e.base_url: 169.254.169.254 is at",
+            "tools.web_search.engines.e.base_url: tools may not connect to 169.254.169.254",
         ),
         (
             json!({"engines": {"e": {"base_url": "http://u:p@h/"}}}),

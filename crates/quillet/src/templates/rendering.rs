@@ -29,13 +29,21 @@ type RenderResult = Result<quillet_template::RenderedTemplate, Box<RenderError>>
 /// ```
 /// use quillet::{RenderStep, Template, Value};
 ///
-/// let template = Template::new("jinja", "{{ upper(name) }} and {{ upper('bob') }}")?; let mut
-/// rendering = template.begin([("name", "ada")], vec!["upper".into()]); let rendered = loop { match
-/// rendering.step()? { RenderStep::Done(rendered) => break rendered, // Both calls are pending
-/// together, so a program can run them concurrently. RenderStep::Waiting(calls) => { for call in
-/// calls { let text = call.arguments.positional[0].as_str().unwrap_or_default();
-/// rendering.answer(call.id, Ok(text.to_uppercase().into())); } } } }; assert_eq!(rendered.text(),
-/// "ADA and BOB");
+/// let template = Template::new("jinja", "{{ upper(name) }} and {{ upper('bob') }}")?;
+/// let mut rendering = template.begin([("name", "ada")], vec!["upper".into()]);
+/// let rendered = loop {
+///     match rendering.step()? {
+///         RenderStep::Done(rendered) => break rendered,
+///         // Both calls are pending at once, so a program can run them concurrently.
+///         RenderStep::Waiting(calls) => {
+///             for call in calls {
+///                 let text = call.arguments.positional[0].as_str().unwrap_or_default();
+///                 rendering.answer(call.id, Ok(text.to_uppercase().into()));
+///             }
+///         }
+///     }
+/// };
+/// assert_eq!(rendered.text(), "ADA and BOB");
 /// # Ok::<(), quillet::TemplateError>(())
 /// ```
 ///
